@@ -1,0 +1,1 @@
+"""Questions: what they are, how they are read, checked and found."""

@@ -1,0 +1,1 @@
+"""The interview: its scripts, its clock, its scorecard."""

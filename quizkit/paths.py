@@ -1,0 +1,41 @@
+"""Where the shelves, the laboratory and the user's own files are; nothing else knows a path."""
+
+import os
+from pathlib import Path
+
+from quizkit.errors import DiaryError
+
+_PACKAGE = Path(__file__).parent
+_SHIPPED = _PACKAGE / "_content"
+# In a wheel the content lies inside the package; in a checkout it lies beside it.
+_ROOT = _SHIPPED if _SHIPPED.is_dir() else _PACKAGE.parent
+
+QUESTIONS = _ROOT / "questions"
+DEMOS = _ROOT / "demos"
+
+
+def home() -> Path:
+    """The user's folder, made private: `$QUIZKIT_HOME`, else the platform's data directory."""
+    chosen = os.environ.get("QUIZKIT_HOME")
+    if chosen:
+        folder = Path(chosen).expanduser()
+    else:
+        from platformdirs import user_data_path
+
+        folder = user_data_path("quizkit")
+    try:
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, parents=True)
+    except OSError as error:
+        raise DiaryError("home", folder=folder, reason=error.strerror or str(error)) from error
+    return folder
+
+
+def diary_file() -> Path:
+    """The learner's answers."""
+    return home() / "diary.sqlite3"
+
+
+def config_file() -> Path:
+    """The learner's settings, YAML."""
+    return home() / "config.yaml"

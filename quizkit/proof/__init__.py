@@ -1,0 +1,1 @@
+"""The court: compares what a question claims with what a run measured."""

@@ -1,0 +1,1 @@
+"""Grading, memory, what to ask next, and the study session."""

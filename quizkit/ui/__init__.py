@@ -1,0 +1,1 @@
+"""The terminal: screens, keys, pictures."""
