@@ -1,0 +1,334 @@
+"""The one small language of answers, traps and claims: arithmetic on the numbers of a run.
+
+A subset of Python's expressions, checked when it is read and bounded in size and in time; it can do
+nothing but arithmetic. Values are numbers, booleans, strings (which only compare) and flat lists.
+A list compares with a list of the same length, element by element; a list with a scalar is an error.
+What is not finite is an error too: a claim about NaN is neither true nor false.
+"""
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import TypeGuard
+
+Number = int | float
+Scalar = int | float | bool | str
+Value = int | float | bool | str | list[int | float | bool]
+
+LONGEST_SOURCE = 600
+DEEPEST_NESTING = 40
+LARGEST_BITS = 4096
+
+
+class FormulaError(ValueError):
+    """The expression is not of this language, or has no value for what it was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """An expression that has been checked; call it with the values of its names."""
+
+    source: str
+    names: frozenset[str]
+    tree: ast.expr
+
+    def __call__(self, values: Mapping[str, Value]) -> Value:
+        """The value. Raises FormulaError where there is none (missing name, NaN, wrong shape)."""
+        return _value(self.tree, values)
+
+    def number(self, values: Mapping[str, Value]) -> Number:
+        """The value, which has to be a number."""
+        value = self(values)
+        if not _is_number(value):
+            raise FormulaError(f"`{self.source}` is {_kind(value)}, not a number")
+        return value
+
+    def truth(self, values: Mapping[str, Value]) -> bool:
+        """The value, which has to be true or false."""
+        value = self(values)
+        if not isinstance(value, bool):
+            raise FormulaError(f"`{self.source}` is {_kind(value)}, neither true nor false")
+        return value
+
+    def __str__(self) -> str:
+        return self.source
+
+
+def parse(source: str) -> Formula:
+    """Read an expression. Raises FormulaError for what the language does not have."""
+    if len(source) > LONGEST_SOURCE:
+        raise FormulaError(f"longer than {LONGEST_SOURCE} characters")
+    try:
+        tree = ast.parse(source.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        reason = error.msg if isinstance(error, SyntaxError) else "too deeply nested"
+        raise FormulaError(f"`{source}` is not an expression: {reason}") from error
+    names: set[str] = set()
+    _check(tree, names, 0)
+    return Formula(source.strip(), frozenset(names), tree)
+
+
+def constant(value: Number | bool | str) -> Formula:
+    """A formula that is one fixed value."""
+    return Formula(repr(value), frozenset(), ast.Constant(value))
+
+
+def _check(node: ast.AST, names: set[str], depth: int) -> None:
+    if depth > DEEPEST_NESTING:
+        raise FormulaError("too deeply nested")
+    match node:
+        case ast.Constant(value=bool() | int() | float() | str()):
+            children: list[ast.AST] = []
+        case ast.Name(id=name):
+            if name in FUNCTIONS:
+                raise FormulaError(f"`{name}` is a function; call it")
+            names.add(name)
+            children = []
+        case ast.BinOp(left, op, right) if type(op) in _BINARY or isinstance(op, ast.Pow):
+            children = [left, right]
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Not(), operand=operand):
+            children = [operand]
+        case ast.BoolOp(values=values):
+            children = [*values]
+        case ast.Compare(left, ops, comparators):
+            if any(type(op) not in _COMPARE for op in ops):
+                raise FormulaError("only == != < <= > >= compare")
+            children = [left, *comparators]
+        case ast.IfExp(test, body, orelse):
+            children = [test, body, orelse]
+        case ast.List(elts=items):
+            children = [*items]
+        case ast.Subscript(value=value, slice=index):
+            children = [value, index]
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
+            if name not in FUNCTIONS:
+                raise FormulaError(_unknown_function(name))
+            allowed = ("rel", "abs") if name == "isclose" else ()
+            for keyword in keywords:
+                if keyword.arg not in allowed:
+                    raise FormulaError(f"`{name}` takes no argument `{keyword.arg}`")
+            children = [*args, *(keyword.value for keyword in keywords)]
+        case _:
+            raise FormulaError(f"`{ast.unparse(node)}` is not part of the language")
+    for child in children:
+        _check(child, names, depth + 1)
+
+
+def _unknown_function(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, FUNCTIONS, 1)
+    return f"unknown function `{name}`" + (f"; did you mean `{near[0]}`?" if near else "")
+
+
+def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:
+    match node:
+        case ast.Constant(value=value) if isinstance(value, (bool, int, float, str)):
+            return _finite(value, "a constant")
+        case ast.Name(id=name):
+            if name not in values:
+                raise FormulaError(f"`{name}` is not known here")
+            return _finite(values[name], f"`{name}`")
+        case ast.BinOp(left, op, right):
+            return _arithmetic(op, _value(left, values), _value(right, values), node)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not _truth(_value(operand, values), operand)
+        case ast.UnaryOp(op, operand):
+            number = _number(_value(operand, values), operand)
+            return -number if isinstance(op, ast.USub) else number
+        case ast.BoolOp(op, parts):
+            wanted = isinstance(op, ast.Or)
+            # Lazy, like Python's: `n > 1 and sent[1] > 0` is fine with one rank.
+            return any(_truth(_value(p, values), p) is wanted for p in parts) is wanted
+        case ast.Compare(left, ops, comparators):
+            sides = [_value(side, values) for side in (left, *comparators)]
+            pairs = zip(ops, sides, sides[1:], strict=False)
+            return all(_compare(op, a, b, node) for op, a, b in pairs)
+        case ast.IfExp(test, body, orelse):
+            return _value(body if _truth(_value(test, values), test) else orelse, values)
+        case ast.List(elts=items):
+            return [_element(_value(item, values), item) for item in items]
+        case ast.Subscript(value=target, slice=index):
+            return _item(_value(target, values), _value(index, values), node)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
+            named = {str(k.arg): _number(_value(k.value, values), k.value) for k in keywords}
+            return _call(name, [_value(arg, values) for arg in args], named, node)
+        case _:
+            raise AssertionError(f"unchecked node {ast.dump(node)}")
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool):
+        return "a truth value"
+    if isinstance(value, list):
+        return "a list"
+    return "a string" if isinstance(value, str) else "a number"
+
+
+def _finite(value: Value, what: str) -> Value:
+    for number in value if isinstance(value, list) else [value]:
+        if isinstance(number, float) and not math.isfinite(number):
+            raise FormulaError(f"{what} is {number}")
+    return value
+
+
+def _number(value: Value, node: ast.AST) -> Number:
+    if not _is_number(value):
+        raise FormulaError(f"`{ast.unparse(node)}` is {_kind(value)}, not a number")
+    return value
+
+
+def _truth(value: Value, node: ast.AST) -> bool:
+    if not isinstance(value, bool):
+        raise FormulaError(f"`{ast.unparse(node)}` is {_kind(value)}, neither true nor false")
+    return value
+
+
+def _element(value: Value, node: ast.AST) -> Number | bool:
+    if isinstance(value, (str, list)):
+        raise FormulaError(f"`{ast.unparse(node)}` is {_kind(value)}; lists are flat, of numbers")
+    return value
+
+
+_BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+_COMPARE: dict[type[ast.cmpop], Callable[[Number, Number], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def _arithmetic(op: ast.operator, left: Value, right: Value, node: ast.BinOp) -> Value:
+    a, b = _number(left, node.left), _number(right, node.right)
+    try:
+        if isinstance(op, ast.Pow):
+            result = _power(a, b)
+        else:
+            result = _BINARY[type(op)](a, b)
+    except (ZeroDivisionError, OverflowError) as error:
+        raise FormulaError(f"`{ast.unparse(node)}`: {error}") from error
+    if isinstance(result, int) and result.bit_length() > LARGEST_BITS:
+        raise FormulaError(f"`{ast.unparse(node)}` is too large")
+    return _finite(result, f"`{ast.unparse(node)}`")
+
+
+def _power(base: Number, exponent: Number) -> Number:
+    whole = isinstance(base, int) and isinstance(exponent, int)
+    if whole and abs(exponent) * max(1, base.bit_length()) > LARGEST_BITS:
+        raise OverflowError("too large a power")
+    if base < 0 and exponent != int(exponent):
+        raise FormulaError("a broken power of a negative number")
+    return base**exponent
+
+
+def _compare(op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> bool:
+    if isinstance(left, list) and isinstance(right, list):
+        if len(left) != len(right):
+            raise FormulaError(f"`{ast.unparse(node)}`: {len(left)} elements against {len(right)}")
+        if isinstance(op, ast.NotEq):
+            return left != right
+        return all(_compare(op, a, b, node) for a, b in zip(left, right, strict=True))
+    if _is_number(left) and _is_number(right):
+        return _COMPARE[type(op)](left, right)
+    alike = isinstance(left, bool) and isinstance(right, bool)
+    alike = alike or (isinstance(left, str) and isinstance(right, str))
+    if alike and isinstance(op, (ast.Eq, ast.NotEq)):
+        return (left == right) is isinstance(op, ast.Eq)
+    raise FormulaError(f"`{ast.unparse(node)}` compares {_kind(left)} with {_kind(right)}")
+
+
+def _item(value: Value, index: Value, node: ast.AST) -> Value:
+    if not isinstance(value, list) or not isinstance(index, int) or isinstance(index, bool):
+        raise FormulaError(f"`{ast.unparse(node)}`: an element is list[whole number]")
+    if not -len(value) <= index < len(value):
+        raise FormulaError(f"`{ast.unparse(node)}`: there are {len(value)} elements")
+    return value[index]
+
+
+def _call(name: str, args: list[Value], named: dict[str, Number], node: ast.AST) -> Value:
+    try:
+        return _finite(FUNCTIONS[name](*args, **named), f"`{ast.unparse(node)}`")
+    except FormulaError:
+        raise
+    except (TypeError, ValueError, OverflowError, IndexError) as error:
+        raise FormulaError(f"`{ast.unparse(node)}`: {error}") from error
+
+
+def _many(*args: Value) -> list[Number]:
+    """The numbers of one list, or of several arguments."""
+    items = args[0] if len(args) == 1 and isinstance(args[0], list) else args
+    if not items or not all(_is_number(item) for item in items):
+        raise ValueError("needs one or more numbers")
+    return [item for item in items if _is_number(item)]
+
+
+def _truths(items: Value) -> list[bool]:
+    if not isinstance(items, list) or not all(isinstance(item, bool) for item in items):
+        raise ValueError("needs a list of truth values")
+    return [bool(item) for item in items]
+
+
+def _one(value: Value) -> Number:
+    if not _is_number(value):
+        raise ValueError(f"needs a number, not {_kind(value)}")
+    return value
+
+
+def _length(value: Value) -> int:
+    if not isinstance(value, list):
+        raise ValueError("needs a list")
+    return len(value)
+
+
+def _all_equal(items: Value, *wanted: Value) -> bool:
+    if not isinstance(items, list) or not items or len(wanted) > 1:
+        raise ValueError("needs a list with something in it, and at most one value")
+    return all(item == (wanted[0] if wanted else items[0]) for item in items)
+
+
+def _isclose(a: Value, b: Value, *, rel: Number = 1e-9, abs: Number = 0) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        if len(a) != len(b):
+            raise ValueError(f"{len(a)} elements against {len(b)}")
+        return all(_isclose(x, y, rel=rel, abs=abs) for x, y in zip(a, b, strict=True))
+    return math.isclose(_one(a), _one(b), rel_tol=rel, abs_tol=abs)
+
+
+FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "abs": lambda x: abs(_one(x)),
+    "min": lambda *xs: min(_many(*xs)),
+    "max": lambda *xs: max(_many(*xs)),
+    "sum": lambda *xs: sum(_many(*xs)),
+    "len": _length,
+    "all": lambda xs: all(_truths(xs)),
+    "any": lambda xs: any(_truths(xs)),
+    "all_equal": _all_equal,
+    "round": lambda x, digits=0: round(_one(x), int(_one(digits))) if digits else round(_one(x)),
+    "floor": lambda x: math.floor(_one(x)),
+    "ceil": lambda x: math.ceil(_one(x)),
+    "log2": lambda x: math.log2(_one(x)),
+    "sqrt": lambda x: math.sqrt(_one(x)),
+    "isclose": _isclose,
+}
+
+
+def unknown_names(formula: Formula, known: Collection[str]) -> list[str]:
+    """The names of the formula that nothing would give a value to, sorted."""
+    return sorted(formula.names - set(known))

@@ -1,0 +1,233 @@
+"""What a question is. Nouns only: nothing here reads, prints or grades.
+
+A field's type says what its YAML must be (see `reader`); `field(metadata={"key": ...})` names a key
+that Python cannot spell. Words come in pairs; the logic is written once, so that the languages
+cannot disagree.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from quizkit.bank.formula import Formula, Number, Scalar
+from quizkit.words import Lang
+
+Kind = Literal["choice", "numeric", "order", "cloze", "trace", "bug", "essay"]
+When = Literal["right", "wrong", "always"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One thing, said twice. A plain string in YAML means the same in both languages."""
+
+    zh: str
+    en: str
+
+    def __getitem__(self, lang: Lang) -> str:
+        return self.zh if lang == "zh" else self.en
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer of a `choice`. A wrong one says why it tempts and which myth it is."""
+
+    text: Text
+    correct: bool = False
+    why: Text | None = None
+    myth: str | None = None
+    claim: Formula | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """A wrong formula that people really use, and what they forgot."""
+
+    formula: Formula
+    forgot: Text
+    myth: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of an `order`; its id names its position (1, 2, ...) in claims."""
+
+    id: str
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What belongs in one gap of a `cloze`; `value` is what its name means in claims."""
+
+    answer: Text
+    also: tuple[str, ...] = ()
+    value: Formula | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RubricPoint:
+    """Something a good answer says. Keywords are evidence for a pre-tick, never a verdict."""
+
+    points: int
+    says: Text
+    keywords: tuple[str, ...] = ()
+    claim: Formula | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Veto:
+    """Something that must not be said, because it is false."""
+
+    says: Text
+    why: Text
+    keywords: tuple[str, ...] = ()
+    myth: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """What an interviewer would ask next."""
+
+    ask: str
+    when: When = field(default="always", metadata={"key": "if"})
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The run the key hangs on: a demo, its settings, and what must be true of what it measures."""
+
+    demo: str
+    claims: tuple[Formula, ...] = ()
+    ranks: Formula | int = 4
+    args: Mapping[str, Formula | Scalar] = field(default_factory=dict[str, Formula | Scalar])
+    at: tuple[Mapping[str, Number], ...] = ()
+    broken: str | None = field(default=None, metadata={"key": "break"})
+    when: Formula | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What every kind has. `id` is its path under the bank: `pp/bubble`."""
+
+    id: str = field(metadata={"given": True})
+    file: str = field(metadata={"given": True})
+    lines: Mapping[str, int] = field(metadata={"given": True}, repr=False, compare=False)
+    kind: Kind
+    level: int
+    prompt: Text
+    tags: tuple[str, ...] = ()
+    covers: tuple[str, ...] = ()
+    hints: tuple[Text, ...] = ()
+    explain: Text
+    say: Text | None = None
+    followups: tuple[FollowUp, ...] = ()
+    sources: tuple[str, ...] = ()
+    was: tuple[str, ...] = ()
+    proof: Proof | None = None
+
+    @property
+    def topic(self) -> str:
+        """The folder the question lies in."""
+        return self.id.split("/", 1)[0]
+
+    def line(self, place: str) -> int:
+        """The line of a place such as `proof.claims.1`, or of what encloses it."""
+        while place and place not in self.lines:
+            place = place.rpartition(".")[0]
+        return self.lines.get(place, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Question):
+    """One option is right, or with `several` any number of them."""
+
+    options: tuple[Option, ...]
+    several: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numeric(Question):
+    """A number, from parameters drawn anew each time."""
+
+    answer: Formula
+    params: Mapping[str, tuple[Number, ...]] = field(default_factory=dict[str, tuple[Number, ...]])
+    where: Formula | None = None
+    unit: str = ""
+    within: float = 0.01
+    traps: tuple[Trap, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order(Question):
+    """Steps, listed in the right order; `after` makes it partial (step -> what comes before it)."""
+
+    steps: tuple[Step, ...]
+    after: Mapping[str, tuple[str, ...]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cloze(Question):
+    """A text with gaps, written `[[gap1]]`."""
+
+    text: Text
+    gaps: Mapping[str, Gap]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace(Question):
+    """Predict what a piece of a demo counts or returns; shows one function of the proof's demo."""
+
+    function: str
+    answer: Number | tuple[Number, ...]
+    within: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bug(Question):
+    """Find the wrong line: one function of the proof's demo, with the proof's break planted."""
+
+    function: str
+    reasons: tuple[RubricPoint, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Essay(Question):
+    """A free answer, held against a rubric by the learner."""
+
+    rubric: tuple[RubricPoint, ...]
+    vetoes: tuple[Veto, ...] = ()
+
+
+KINDS: Mapping[Kind, type[Question]] = {
+    "choice": Choice,
+    "numeric": Numeric,
+    "order": Order,
+    "cloze": Cloze,
+    "trace": Trace,
+    "bug": Bug,
+    "essay": Essay,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A shelf: its title, what it is about, what to know before, in which order to read it."""
+
+    slug: str
+    title: Text
+    intro: Text
+    needs: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong in a file: where, and what to do about it."""
+
+    file: str
+    line: int
+    message: str
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.severity}: {self.message}"
