@@ -1,8 +1,8 @@
 """The one small language of answers, traps and claims: arithmetic on the numbers of a run.
 
-A subset of Python's expressions, checked when it is read and bounded in size and in time; it can do
+A subset of Python expressions, checked when it is read and bounded in size and time; it can do
 nothing but arithmetic. Values are numbers, booleans, strings (which only compare) and flat lists.
-A list compares with a list of the same length, element by element; a list with a scalar is an error.
+A list compares with a list of the same length, element by element; list with scalar is an error.
 What is not finite is an error too: a claim about NaN is neither true nor false.
 """
 
@@ -11,11 +11,8 @@ import math
 import operator
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TypeGuard
 
-Number = int | float
-Scalar = int | float | bool | str
-Value = int | float | bool | str | list[int | float | bool]
+from quizkit.bank.functions import FUNCTIONS, Number, Value, is_number, kind_of
 
 LONGEST_SOURCE = 600
 DEEPEST_NESTING = 40
@@ -41,15 +38,15 @@ class Formula:
     def number(self, values: Mapping[str, Value]) -> Number:
         """The value, which has to be a number."""
         value = self(values)
-        if not _is_number(value):
-            raise FormulaError(f"`{self.source}` is {_kind(value)}, not a number")
+        if not is_number(value):
+            raise FormulaError(f"`{self.source}` is {kind_of(value)}, not a number")
         return value
 
     def truth(self, values: Mapping[str, Value]) -> bool:
         """The value, which has to be true or false."""
         value = self(values)
         if not isinstance(value, bool):
-            raise FormulaError(f"`{self.source}` is {_kind(value)}, neither true nor false")
+            raise FormulaError(f"`{self.source}` is {kind_of(value)}, neither true nor false")
         return value
 
     def __str__(self) -> str:
@@ -159,18 +156,6 @@ def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:
             raise AssertionError(f"unchecked node {ast.dump(node)}")
 
 
-def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, bool):
-        return "a truth value"
-    if isinstance(value, list):
-        return "a list"
-    return "a string" if isinstance(value, str) else "a number"
-
-
 def _finite(value: Value, what: str) -> Value:
     for number in value if isinstance(value, list) else [value]:
         if isinstance(number, float) and not math.isfinite(number):
@@ -179,29 +164,37 @@ def _finite(value: Value, what: str) -> Value:
 
 
 def _number(value: Value, node: ast.AST) -> Number:
-    if not _is_number(value):
-        raise FormulaError(f"`{ast.unparse(node)}` is {_kind(value)}, not a number")
+    if not is_number(value):
+        raise FormulaError(f"`{ast.unparse(node)}` is {kind_of(value)}, not a number")
     return value
 
 
 def _truth(value: Value, node: ast.AST) -> bool:
     if not isinstance(value, bool):
-        raise FormulaError(f"`{ast.unparse(node)}` is {_kind(value)}, neither true nor false")
+        raise FormulaError(f"`{ast.unparse(node)}` is {kind_of(value)}, neither true nor false")
     return value
 
 
 def _element(value: Value, node: ast.AST) -> Number | bool:
     if isinstance(value, (str, list)):
-        raise FormulaError(f"`{ast.unparse(node)}` is {_kind(value)}; lists are flat, of numbers")
+        raise FormulaError(f"`{ast.unparse(node)}` is {kind_of(value)}; lists are flat, of numbers")
     return value
+
+
+def _divide(a: Number, b: Number) -> Number:
+    return a / b
+
+
+def _floor_divide(a: Number, b: Number) -> Number:
+    return a // b
 
 
 _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
+    ast.Div: _divide,
+    ast.FloorDiv: _floor_divide,
     ast.Mod: operator.mod,
 }
 
@@ -218,10 +211,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Number, Number], bool]] = {
 def _arithmetic(op: ast.operator, left: Value, right: Value, node: ast.BinOp) -> Value:
     a, b = _number(left, node.left), _number(right, node.right)
     try:
-        if isinstance(op, ast.Pow):
-            result = _power(a, b)
-        else:
-            result = _BINARY[type(op)](a, b)
+        result = _power(a, b) if isinstance(op, ast.Pow) else _BINARY[type(op)](a, b)
     except (ZeroDivisionError, OverflowError) as error:
         raise FormulaError(f"`{ast.unparse(node)}`: {error}") from error
     if isinstance(result, int) and result.bit_length() > LARGEST_BITS:
@@ -230,10 +220,10 @@ def _arithmetic(op: ast.operator, left: Value, right: Value, node: ast.BinOp) ->
 
 
 def _power(base: Number, exponent: Number) -> Number:
-    whole = isinstance(base, int) and isinstance(exponent, int)
-    if whole and abs(exponent) * max(1, base.bit_length()) > LARGEST_BITS:
-        raise OverflowError("too large a power")
-    if base < 0 and exponent != int(exponent):
+    if isinstance(base, int) and isinstance(exponent, int):
+        if abs(exponent) * max(1, base.bit_length()) > LARGEST_BITS:
+            raise OverflowError("too large a power")
+    elif base < 0 and exponent != int(exponent):
         raise FormulaError("a broken power of a negative number")
     return base**exponent
 
@@ -245,13 +235,13 @@ def _compare(op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> bool:
         if isinstance(op, ast.NotEq):
             return left != right
         return all(_compare(op, a, b, node) for a, b in zip(left, right, strict=True))
-    if _is_number(left) and _is_number(right):
+    if is_number(left) and is_number(right):
         return _COMPARE[type(op)](left, right)
     alike = isinstance(left, bool) and isinstance(right, bool)
     alike = alike or (isinstance(left, str) and isinstance(right, str))
     if alike and isinstance(op, (ast.Eq, ast.NotEq)):
         return (left == right) is isinstance(op, ast.Eq)
-    raise FormulaError(f"`{ast.unparse(node)}` compares {_kind(left)} with {_kind(right)}")
+    raise FormulaError(f"`{ast.unparse(node)}` compares {kind_of(left)} with {kind_of(right)}")
 
 
 def _item(value: Value, index: Value, node: ast.AST) -> Value:
@@ -269,64 +259,6 @@ def _call(name: str, args: list[Value], named: dict[str, Number], node: ast.AST)
         raise
     except (TypeError, ValueError, OverflowError, IndexError) as error:
         raise FormulaError(f"`{ast.unparse(node)}`: {error}") from error
-
-
-def _many(*args: Value) -> list[Number]:
-    """The numbers of one list, or of several arguments."""
-    items = args[0] if len(args) == 1 and isinstance(args[0], list) else args
-    if not items or not all(_is_number(item) for item in items):
-        raise ValueError("needs one or more numbers")
-    return [item for item in items if _is_number(item)]
-
-
-def _truths(items: Value) -> list[bool]:
-    if not isinstance(items, list) or not all(isinstance(item, bool) for item in items):
-        raise ValueError("needs a list of truth values")
-    return [bool(item) for item in items]
-
-
-def _one(value: Value) -> Number:
-    if not _is_number(value):
-        raise ValueError(f"needs a number, not {_kind(value)}")
-    return value
-
-
-def _length(value: Value) -> int:
-    if not isinstance(value, list):
-        raise ValueError("needs a list")
-    return len(value)
-
-
-def _all_equal(items: Value, *wanted: Value) -> bool:
-    if not isinstance(items, list) or not items or len(wanted) > 1:
-        raise ValueError("needs a list with something in it, and at most one value")
-    return all(item == (wanted[0] if wanted else items[0]) for item in items)
-
-
-def _isclose(a: Value, b: Value, *, rel: Number = 1e-9, abs: Number = 0) -> bool:
-    if isinstance(a, list) and isinstance(b, list):
-        if len(a) != len(b):
-            raise ValueError(f"{len(a)} elements against {len(b)}")
-        return all(_isclose(x, y, rel=rel, abs=abs) for x, y in zip(a, b, strict=True))
-    return math.isclose(_one(a), _one(b), rel_tol=rel, abs_tol=abs)
-
-
-FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "abs": lambda x: abs(_one(x)),
-    "min": lambda *xs: min(_many(*xs)),
-    "max": lambda *xs: max(_many(*xs)),
-    "sum": lambda *xs: sum(_many(*xs)),
-    "len": _length,
-    "all": lambda xs: all(_truths(xs)),
-    "any": lambda xs: any(_truths(xs)),
-    "all_equal": _all_equal,
-    "round": lambda x, digits=0: round(_one(x), int(_one(digits))) if digits else round(_one(x)),
-    "floor": lambda x: math.floor(_one(x)),
-    "ceil": lambda x: math.ceil(_one(x)),
-    "log2": lambda x: math.log2(_one(x)),
-    "sqrt": lambda x: math.sqrt(_one(x)),
-    "isclose": _isclose,
-}
 
 
 def unknown_names(formula: Formula, known: Collection[str]) -> list[str]:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from quizkit.bank.formula import Formula, Number, Scalar
+from quizkit.bank.formula import Formula
+from quizkit.bank.functions import Number, Scalar
 from quizkit.words import Lang
 
 Kind = Literal["choice", "numeric", "order", "cloze", "trace", "bug", "essay"]
