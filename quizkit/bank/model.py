@@ -108,10 +108,11 @@ class Proof:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What every kind has. `id` is its path under the bank: `pp/bubble`."""
+    """What every kind has. `id` is its path under the bank; `digest` says which edition it is."""
 
     id: str = field(metadata={"given": True})
     file: str = field(metadata={"given": True})
+    digest: str = field(metadata={"given": True})
     lines: Mapping[str, int] = field(metadata={"given": True}, repr=False, compare=False)
     kind: Kind
     level: int
@@ -214,7 +215,7 @@ KINDS: Mapping[Kind, type[Question]] = {
 class Topic:
     """A shelf: its title, what it is about, what to know before, in which order to read it."""
 
-    slug: str
+    slug: str = field(metadata={"given": True})
     title: Text
     intro: Text
     needs: tuple[str, ...] = ()

@@ -1,0 +1,103 @@
+"""From a folder of YAML files to a bank of questions: one bad file never takes down the rest."""
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from quizkit.bank.build import Builder, unknown
+from quizkit.bank.model import KINDS, Problem, Question, Text, Topic
+from quizkit.bank.nodes import compose
+from quizkit.bank.rules import broken_rules
+
+
+@dataclass(frozen=True)
+class Bank:
+    """Questions by id, topics by slug, and what could not be read."""
+
+    questions: Mapping[str, Question] = field(default_factory=dict[str, Question])
+    topics: Mapping[str, Topic] = field(default_factory=dict[str, Topic])
+    problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def load(cls, folder: Path, topics: Collection[str] | None = None) -> "Bank":
+        """Read a bank, or of it only some topics. Raises nothing: problems are in the bank."""
+        questions: dict[str, Question] = {}
+        shelves: dict[str, Topic] = {}
+        problems: list[Problem] = []
+        for slug in topic_slugs(folder):
+            if topics is not None and slug not in topics:
+                continue
+            topic = _topic(folder, slug, problems)
+            if topic:
+                shelves[slug] = topic
+            for path in sorted((folder / slug).glob("*.yaml")):
+                if not path.name.startswith("_"):
+                    question = read(folder, path, problems)
+                    if question:
+                        questions[question.id] = question
+        return cls(questions, shelves, tuple(problems))
+
+    def joined(self, other: "Bank") -> "Bank":
+        """This bank and another; where both have an id, the other's question counts."""
+        return Bank(
+            {**self.questions, **other.questions},
+            {**self.topics, **other.topics},
+            self.problems + other.problems,
+        )
+
+
+def topic_slugs(folder: Path) -> list[str]:
+    """The topics of a bank: its folders that hold a `_topic.yaml` or questions, sorted."""
+    if not folder.is_dir():
+        return []
+    found = (path for path in folder.iterdir() if path.is_dir() and path.name != "mocks")
+    return sorted(path.name for path in found if any(path.glob("*.yaml")))
+
+
+def read(folder: Path, path: Path, problems: list[Problem]) -> Question | None:
+    """One question of the bank in `folder`; what is wrong with it is added to `problems`."""
+    name = path.relative_to(folder).as_posix()
+    before = len(problems)
+
+    def report(line: int, message: str) -> None:
+        problems.append(Problem(name, line, message))
+
+    root = compose(path, report)
+    if root is None:
+        return None
+    kind = next((value for key, value in root.value if key.value == "kind"), None)
+    if not isinstance(kind, yaml.ScalarNode) or kind.value not in KINDS:
+        line = (kind or root).start_mark.line + 1
+        given = str(kind.value) if isinstance(kind, yaml.ScalarNode) else ""
+        report(line, unknown("kind", given, KINDS) if given else "key `kind` is missing")
+        return None
+    builder = Builder(report)
+    question: Question | None = builder.build(
+        root,
+        KINDS[kind.value],
+        id=name.removesuffix(".yaml"),
+        file=name,
+        lines=builder.lines,
+        digest=hashlib.sha256(path.read_bytes()).hexdigest()[:12],
+    )
+    if question is not None:
+        for place, message in broken_rules(question):
+            report(question.line(place), message)
+    return question if len(problems) == before else None
+
+
+def _topic(folder: Path, slug: str, problems: list[Problem]) -> Topic | None:
+    path = folder / slug / "_topic.yaml"
+    name = f"{slug}/_topic.yaml"
+    if not path.is_file():
+        problems.append(Problem(name, 1, "a topic needs a `_topic.yaml`", "warning"))
+        return Topic(slug, Text(slug, slug), Text(slug, slug))
+
+    def report(line: int, message: str) -> None:
+        problems.append(Problem(name, line, message))
+
+    root = compose(path, report)
+    return Builder(report).build(root, Topic, slug=slug) if root else None
