@@ -1,0 +1,152 @@
+"""What the study session needs of whoever shows and asks: a terminal, lines, JSON, a script."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from quizkit.bank.formula import Formula
+from quizkit.bank.model import Question
+from quizkit.tutor.asked import Asked
+from quizkit.tutor.grade import Note, Verdict
+from quizkit.words import Lang
+
+Phase = Literal["question", "verdict"]
+CommandName = Literal[
+    "hint", "prove", "why", "toggle", "flag", "undo", "skip", "sure", "help",
+    "quit", "continue", "say", "grade", "right",
+]  # fmt: skip
+
+
+class Judged(Protocol):
+    """One claim, held against what a run measured."""
+
+    @property
+    def claim(self) -> Formula:
+        """What was claimed."""
+        ...
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether it is true of the run; None where it has no value, see `error`."""
+        ...
+
+    @property
+    def error(self) -> str:
+        """Why the claim has no value, or nothing."""
+        ...
+
+
+class Reported(Protocol):
+    """A run's report."""
+
+    def to_json(self) -> dict[str, object]:
+        """The report as it is printed by `--json`."""
+        ...
+
+
+class ProofView(Protocol):
+    """A proof that was run for the learner."""
+
+    @property
+    def report(self) -> Reported:
+        """What the run measured."""
+        ...
+
+    @property
+    def claims(self) -> Sequence[Judged]:
+        """The question's claims, judged."""
+        ...
+
+    @property
+    def own(self) -> bool:
+        """Whether it ran with the learner's own numbers, or the nearest the question lists."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer, in the shape `grade` documents for the question's kind.
+
+    `seconds` is None where the session's clock should be believed; `sure` is None where the learner
+    did not say (or said so by the command).
+    """
+
+    value: object
+    seconds: float | None = None
+    sure: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What the learner wants instead of answering.
+
+    `value` is the grade (1-4) of `grade`, the words of `flag`; `draft` is whatever the desk wants
+    back in `Moment.draft` when it is asked again.
+    """
+
+    name: CommandName
+    value: object = None
+    draft: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Everything there is to show now. In phase "verdict" the answer is already on disk."""
+
+    phase: Phase
+    asked: Asked
+    lang: Lang
+    number: int
+    total: int | None = None
+    hints_shown: int = 0
+    sure: bool | None = None
+    draft: object = None
+    given: object = None
+    uuid: str = ""
+    verdict: Verdict | None = None
+    grade: int | None = None
+    due: datetime | None = None
+    why: bool = False
+    say: bool = False
+    flagged: bool = False
+    proof: ProofView | None = None
+    followup: Question | None = None
+    message: Note | None = None
+
+    @property
+    def question(self) -> Question:
+        """The question that was asked."""
+        return self.asked.question
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the session came to; undone answers are not in it."""
+
+    answered: int
+    right: int
+    skipped: int
+    seconds: float
+    wrong: tuple[str, ...]
+    myths: Mapping[str, int]
+    due_now: int
+    next_due: datetime | None
+    lang: Lang
+
+
+class Desk(Protocol):
+    """Where the learner sits. It shows moments and brings back answers; it decides nothing."""
+
+    def meet(self, moment: Moment) -> Given | Command:
+        """Show the moment and wait. No more input is Command("quit")."""
+        ...
+
+    def busy(self, text: str) -> AbstractContextManager[object]:
+        """Held while a run goes on; an interrupt inside ends the run, not the session."""
+        ...
+
+    def end(self, summary: Summary) -> None:
+        """The session is over."""
+        ...
