@@ -1,0 +1,89 @@
+"""What every demo shares: starting ranks, moving tensors, measuring, reporting.
+
+Importing it costs next to nothing; torch comes in with the first name that needs it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from . import early
+
+early.prepare()
+
+from .commandline import run  # noqa: E402
+from .here import check, device, rank, ranks, refuse  # noqa: E402
+from .load import Break  # noqa: E402
+from .metric import Metric, Metrics, clocked, compared, computed, counted, shared  # noqa: E402
+
+if TYPE_CHECKING:
+    from .clock import virtual_clock
+    from .messages import (
+        Flight,
+        all_gather,
+        all_reduce,
+        barrier,
+        broadcast,
+        exchange,
+        irecv,
+        isend,
+        recv,
+        send,
+        wire,
+    )
+    from .saved import max_error, saved_activations
+
+_NEEDS_TORCH = {
+    "virtual_clock": "clock",
+    "Flight": "messages",
+    "all_gather": "messages",
+    "all_reduce": "messages",
+    "barrier": "messages",
+    "broadcast": "messages",
+    "exchange": "messages",
+    "irecv": "messages",
+    "isend": "messages",
+    "recv": "messages",
+    "send": "messages",
+    "wire": "messages",
+    "max_error": "saved",
+    "saved_activations": "saved",
+}
+
+__all__ = [
+    "Break",
+    "Flight",
+    "Metric",
+    "Metrics",
+    "all_gather",
+    "all_reduce",
+    "barrier",
+    "broadcast",
+    "check",
+    "clocked",
+    "compared",
+    "computed",
+    "counted",
+    "device",
+    "exchange",
+    "irecv",
+    "isend",
+    "max_error",
+    "rank",
+    "ranks",
+    "recv",
+    "refuse",
+    "run",
+    "saved_activations",
+    "send",
+    "shared",
+    "virtual_clock",
+    "wire",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _NEEDS_TORCH:
+        raise AttributeError(f"module '_bench' has no attribute '{name}'")
+    value = getattr(import_module(f"{__name__}.{_NEEDS_TORCH[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,62 @@
+"""A clock that counts costs, not seconds, carried on the real messages."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+import torch.distributed as dist
+
+from .here import here
+
+
+class VirtualClock:
+    """One rank's time: its own operations, and the messages it had to wait for."""
+
+    def __init__(self, schedule: str):
+        self.schedule = schedule
+        self.now = 0.0
+
+    def spend(self, cost: float, name: str) -> None:
+        """Run an operation of this cost, and keep it for the timeline."""
+        start, self.now = self.now, self.now + cost
+        here().events.append(
+            {
+                "schedule": self.schedule,
+                "rank": here().rank,
+                "name": name,
+                "start": start,
+                "end": self.now,
+            }
+        )
+
+    def reach(self, time: float) -> None:
+        """A message sent at that time has been received."""
+        self.now = max(self.now, time)
+
+    def makespan(self) -> float:
+        """When the last rank is done. Every rank must call it."""
+        where = "cpu" if here().staged else here().device
+        latest = torch.tensor([self.now], dtype=torch.float64, device=where)
+        dist.all_reduce(latest, op=dist.ReduceOp.MAX)
+        return latest.item()
+
+
+_current: VirtualClock | None = None
+
+
+def current() -> VirtualClock | None:
+    """The clock that is open on this rank."""
+    return _current
+
+
+@contextmanager
+def virtual_clock(schedule: str) -> Iterator[VirtualClock]:
+    """Open a clock at 0. Every rank that talks inside must have one open."""
+    global _current  # noqa: PLW0603
+    if _current is not None:
+        raise RuntimeError(f"the clock {_current.schedule!r} is still open on this rank")
+    _current = VirtualClock(schedule)
+    try:
+        yield _current
+    finally:
+        _current = None

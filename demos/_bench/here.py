@@ -1,0 +1,66 @@
+"""The rank this process is, and what it has noted so far."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from . import metric
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass
+class Here:
+    """One rank's place in the run, its checks and its timeline."""
+
+    rank: int
+    ranks: int
+    device: "torch.device"
+    staged: bool = False
+    checks: list[dict[str, Any]] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Refused(Exception):
+    """The sizes asked for cannot be run; the message names the nearest that can."""
+
+
+_here: Here | None = None
+
+
+def settle(here: Here | None) -> None:
+    """Say which rank this process is."""
+    global _here  # noqa: PLW0603
+    _here = here
+
+
+def here() -> Here:
+    """This rank."""
+    if _here is None:
+        raise RuntimeError("no run is on: the bench calls main; start the file with --ranks N")
+    return _here
+
+
+def rank() -> int:
+    """The number of this rank."""
+    return here().rank
+
+
+def ranks() -> int:
+    """How many ranks this run has."""
+    return here().ranks
+
+
+def device() -> "torch.device":
+    """Where this rank makes its tensors."""
+    return here().device
+
+
+def refuse(message: str) -> NoReturn:
+    """Say that these sizes cannot be run, before any message is sent, alike on all ranks."""
+    raise Refused(message)
+
+
+def check(name: str, measured: Any, relation: str, expected: Any) -> None:
+    """Compare a measured number with what it should be; the run passes if all of them hold."""
+    here().checks.append(metric.checked(name, measured, relation, expected))

@@ -1,0 +1,203 @@
+"""Sending and receiving between ranks: staged through the host where needed, and counted."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from . import clock
+from .here import here
+
+
+@dataclass
+class Wire:
+    """What this rank sent while it was watched."""
+
+    sent_bytes: int = 0
+    sent_messages: int = 0
+    collectives: int = 0
+
+
+_watching: list[Wire] = []
+
+
+@contextmanager
+def wire() -> Iterator[Wire]:
+    """Count what this rank sends inside: payload handed over, clock stamps not included."""
+    counts = Wire()
+    _watching.append(counts)
+    try:
+        yield counts
+    finally:
+        _watching.remove(counts)
+
+
+class Flight:
+    """Messages on their way; the buffers stay alive until `wait` is done with them."""
+
+    def __init__(
+        self,
+        works: list[dist.Work],
+        keep: list[Tensor],
+        land: Callable[[], Tensor | None],
+    ):
+        self._works, self._keep, self._land = works, keep, land
+        self._landed: Tensor | None = None
+
+    def wait(self) -> Tensor | None:
+        """Block until the messages are through; gives the received tensor, if one was awaited."""
+        if self._works:
+            for work in self._works:
+                work.wait()
+            self._works = []
+            self._landed = self._land()
+            self._keep = []
+        return self._landed
+
+
+def _count(tensor: Tensor) -> None:
+    for counts in _watching:
+        counts.sent_bytes += tensor.numel() * tensor.element_size()
+        counts.sent_messages += 1
+
+
+def _peer(number: int) -> int:
+    me = here()
+    if number == me.rank:
+        raise ValueError(f"rank {number} cannot send to itself: nothing goes over the wire")
+    if not 0 <= number < me.ranks:
+        raise ValueError(f"there is no rank {number}: this run has {me.ranks}")
+    return number
+
+
+# A payload travels under an even tag and the sender's virtual time under the odd one beside it.
+def _outgoing(tensor: Tensor, to: int, tag: int) -> list[dist.P2POp]:
+    _count(tensor)
+    payload = tensor.detach()
+    payload = (payload.cpu() if here().staged else payload).contiguous()
+    ops = [dist.P2POp(dist.isend, payload, _peer(to), tag=2 * tag)]
+    if running := clock.current():
+        stamp = torch.tensor([running.now], dtype=torch.float64, device=payload.device)
+        ops.append(dist.P2POp(dist.isend, stamp, to, tag=2 * tag + 1))
+    return ops
+
+
+def _incoming(
+    into: Tensor, source: int, tag: int
+) -> tuple[list[dist.P2POp], Callable[[], Tensor]]:
+    place = into.detach()
+    direct = place.is_contiguous() and not here().staged
+    where = "cpu" if here().staged else into.device
+    buffer = place if direct else torch.empty(place.shape, dtype=place.dtype, device=where)
+    ops = [dist.P2POp(dist.irecv, buffer, _peer(source), tag=2 * tag)]
+    running = clock.current()
+    stamp = torch.empty(1, dtype=torch.float64, device=buffer.device)
+    if running:
+        ops.append(dist.P2POp(dist.irecv, stamp, source, tag=2 * tag + 1))
+
+    def land() -> Tensor:
+        if buffer is not place:
+            place.copy_(buffer)
+        if running:
+            running.reach(stamp.item())
+        return into
+
+    return ops, land
+
+
+def _start(ops: list[dist.P2POp]) -> list[dist.Work]:
+    if dist.get_backend() == "nccl":
+        return dist.batch_isend_irecv(ops)  # one group: else two ranks could wait for each other
+    works = [op.op(op.tensor, op.peer, tag=op.tag) for op in ops]
+    return [work for work in works if work is not None]
+
+
+def _fly(ops: list[dist.P2POp], land: Callable[[], Tensor | None]) -> Flight:
+    return Flight(_start(ops), [op.tensor for op in ops], land)
+
+
+def isend(tensor: Tensor, to: int, tag: int = 0) -> Flight:
+    """Start sending; do not change the tensor before `wait`."""
+    return _fly(_outgoing(tensor, to, tag), lambda: None)
+
+
+def irecv(into: Tensor, source: int, tag: int = 0) -> Flight:
+    """Start receiving; `wait` gives `into`, filled."""
+    return _fly(*_incoming(into, source, tag))
+
+
+def exchange(out: Tensor, to: int, into: Tensor, source: int, tag: int = 0) -> Flight:
+    """Start sending one tensor and receiving another; `wait` gives `into`, filled."""
+    incoming, land = _incoming(into, source, tag)
+    return _fly(incoming + _outgoing(out, to, tag), land)
+
+
+def send(tensor: Tensor, to: int, tag: int = 0) -> None:
+    """Send, and wait until the other rank takes it."""
+    isend(tensor, to, tag).wait()
+    _settle()
+
+
+def recv(into: Tensor, source: int, tag: int = 0) -> Tensor:
+    """Wait for a message and give `into`, filled."""
+    irecv(into, source, tag).wait()
+    _settle()
+    return into
+
+
+def _settle() -> None:
+    if dist.get_backend() == "nccl":
+        torch.cuda.current_stream().synchronize()  # there, wait only orders streams
+
+
+def _collective() -> None:
+    for counts in _watching:
+        counts.collectives += 1
+
+
+def all_reduce(tensor: Tensor) -> Tensor:
+    """Sum over all ranks, in place."""
+    _collective()
+    place = tensor.detach()
+    if here().staged or not place.is_contiguous():
+        host = place.cpu().contiguous() if here().staged else place.contiguous()
+        dist.all_reduce(host)
+        place.copy_(host)
+    else:
+        dist.all_reduce(place)
+    return tensor
+
+
+def all_gather(tensor: Tensor) -> list[Tensor]:
+    """Every rank's tensor, in order of rank."""
+    _collective()
+    mine = tensor.detach()
+    mine = (mine.cpu() if here().staged else mine).contiguous()
+    parts = [torch.empty_like(mine) for _ in range(here().ranks)]
+    dist.all_gather(parts, mine)
+    return [part.to(tensor.device) for part in parts]
+
+
+def broadcast(tensor: Tensor, source: int) -> Tensor:
+    """Make every rank's tensor the one of `source`, in place."""
+    _collective()
+    place = tensor.detach()
+    if here().staged or not place.is_contiguous():
+        host = place.cpu().contiguous() if here().staged else place.contiguous()
+        dist.broadcast(host, source)
+        place.copy_(host)
+    else:
+        dist.broadcast(place, source)
+    return tensor
+
+
+def barrier() -> None:
+    """Wait until every rank is here."""
+    _collective()
+    if dist.get_backend() == "nccl":
+        dist.barrier(device_ids=[torch.cuda.current_device()])
+    else:
+        dist.barrier()

@@ -1,0 +1,160 @@
+"""Numbers a run reports: how each was had, and what the ranks' values become together."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+Number = int | float | bool
+
+RELATIONS = {
+    "<": lambda measured, expected: measured < expected,
+    "<=": lambda measured, expected: measured <= expected,
+    "==": lambda measured, expected: measured == expected,
+    ">=": lambda measured, expected: measured >= expected,
+    ">": lambda measured, expected: measured > expected,
+    "!=": lambda measured, expected: measured != expected,
+}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a run, with how it was had."""
+
+    value: Any
+    how: str
+    shared: bool = False
+
+
+Metrics = Mapping[str, Metric]
+
+
+def counted(value: Any) -> Metric:
+    """Counted while the algorithm ran: bytes, messages, live tensors."""
+    return Metric(value, "counted")
+
+
+def compared(value: Any) -> Metric:
+    """The difference from a reference."""
+    return Metric(value, "compared")
+
+
+def clocked(value: Any) -> Metric:
+    """Read off a clock, virtual or real."""
+    return Metric(value, "clocked")
+
+
+def computed(value: Any) -> Metric:
+    """Worked out by a formula: for display, since it cannot disagree with anything."""
+    return Metric(value, "computed")
+
+
+def shared(metric: Metric) -> Metric:
+    """One value for the whole run: every rank must come to the same."""
+    return replace(metric, shared=True)
+
+
+def plain(value: Any, what: str) -> Number:
+    """The Python number in a number, a 0-d tensor or a numpy scalar."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if not isinstance(value, int | float):
+        raise TypeError(f"{what} must be one number, not {value!r}")
+    return value
+
+
+def packed(metrics: object, own_launch: bool) -> dict[str, dict[str, Any]]:
+    """What main returned, as data; a demo that starts its own ranks gives their lists itself."""
+    if not isinstance(metrics, Mapping):
+        raise TypeError(f"main must return {{name: metric}}, not {type(metrics).__name__}")
+    result: dict[str, dict[str, Any]] = {}
+    for name, metric in metrics.items():
+        if not isinstance(metric, Metric):
+            raise TypeError(f"metric {name!r} needs counted, compared, clocked or computed")
+        what = f"metric {name!r}"
+        if own_launch and not metric.shared:
+            if not isinstance(metric.value, Sequence):
+                raise TypeError(f"{what}: a demo with its own launch lists a value per rank")
+            value: Any = [plain(each, what) for each in metric.value]
+        else:
+            value = plain(metric.value, what)
+        result[name] = {"value": value, "how": metric.how, "shared": metric.shared}
+    return result
+
+
+class Disagreement(Exception):
+    """Ranks that should have come to the same did not."""
+
+    def __init__(self, rank: int, message: str):
+        super().__init__(message)
+        self.rank = rank
+
+
+def same(one: Number, other: Number) -> bool:
+    """Equality that takes NaN for equal to itself: ranks may agree on it."""
+    return one == other or (math.isnan(one) and math.isnan(other))
+
+
+def merged(per_rank: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """The metrics of a run: a list over ranks, or the one value they share."""
+    first = per_rank[0]
+    for number, metrics in enumerate(per_rank):
+        if odd := sorted(first.keys() ^ metrics.keys()):
+            raise Disagreement(
+                number, f"rank {number} and rank 0 do not report the same: {', '.join(odd)}"
+            )
+    result: dict[str, Any] = {}
+    for name, metric in first.items():
+        values = [metrics[name]["value"] for metrics in per_rank]
+        if not metric["shared"]:
+            result[name] = values
+            continue
+        for number, value in enumerate(values):
+            if not same(values[0], value):
+                raise Disagreement(number, f"{name} is shared, but the ranks have {values}")
+        result[name] = values[0]
+    return result
+
+
+def checked(name: str, measured: Any, relation: str, expected: Any) -> dict[str, Any]:
+    """One comparison, judged."""
+    if relation not in RELATIONS:
+        raise ValueError(f"check {name!r}: {relation!r} is none of {' '.join(RELATIONS)}")
+    measured, expected = (
+        plain(measured, f"check {name!r}: measured"),
+        plain(expected, f"check {name!r}: expected"),
+    )
+    holds = not math.isnan(measured) and not math.isnan(expected)
+    holds = holds and RELATIONS[relation](measured, expected)
+    return {
+        "name": name,
+        "measured": measured,
+        "relation": relation,
+        "expected": expected,
+        "holds": holds,
+    }
+
+
+def badness(check: Mapping[str, Any]) -> tuple[bool, float]:
+    """Order by which the worst of several checks of one name is the largest."""
+    gap = check["measured"] - check["expected"]
+    if math.isnan(gap):
+        return not check["holds"], math.inf
+    relation = check["relation"]
+    if relation in (">", ">="):
+        gap = -gap
+    elif relation == "==":
+        gap = abs(gap)
+    elif relation == "!=":
+        gap = -abs(gap)
+    return not check["holds"], gap
+
+
+def worst(checks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One entry a name, in order of first mention, from where it stands worst."""
+    result: dict[str, dict[str, Any]] = {}
+    for check in checks:
+        kept = result.get(check["name"])
+        if kept is None or badness(check) > badness(kept):
+            result[check["name"]] = dict(check)
+    return list(result.values())

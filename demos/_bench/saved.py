@@ -1,0 +1,76 @@
+"""What autograd keeps alive, and how far two tensors are apart."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+
+class Saved:
+    """Bytes held for the backward pass, each storage counted once."""
+
+    def __init__(self, parameters: Iterable[Tensor]):
+        self.live_bytes = 0
+        self.peak_bytes = 0
+        self._holders: dict[int, int] = {}
+        # Held, so that no other storage can come to lie at the same address.
+        self._parameters = [parameter.untyped_storage() for parameter in parameters]
+        self._skipped = {storage.data_ptr() for storage in self._parameters}
+
+    def pack(self, tensor: Tensor) -> "Tensor | _Box":
+        """Called by autograd for every tensor it saves."""
+        if tensor.untyped_storage().data_ptr() in self._skipped:
+            return tensor
+        return _Box(tensor, self)
+
+    def hold(self, address: int, size: int) -> None:
+        """One more saved tensor lies in this storage."""
+        holders = self._holders.get(address, 0)
+        self._holders[address] = holders + 1
+        if holders == 0:
+            self.live_bytes += size
+            self.peak_bytes = max(self.peak_bytes, self.live_bytes)
+
+    def drop(self, address: int, size: int) -> None:
+        """One saved tensor less lies in this storage."""
+        self._holders[address] -= 1
+        if self._holders[address] == 0:
+            del self._holders[address]
+            self.live_bytes -= size
+
+
+class _Box:
+    """Holds one saved tensor; goes when autograd frees the node that saved it."""
+
+    def __init__(self, tensor: Tensor, saved: Saved):
+        storage = tensor.untyped_storage()
+        self.tensor, self._saved = tensor, saved
+        self._address, self._size = storage.data_ptr(), storage.nbytes()
+        saved.hold(self._address, self._size)
+
+    def __del__(self) -> None:
+        self._saved.drop(self._address, self._size)
+
+
+def _unpack(kept: Tensor | _Box) -> Tensor:
+    return kept.tensor if isinstance(kept, _Box) else kept
+
+
+@contextmanager
+def saved_activations(parameters: Iterable[Tensor]) -> Iterator[Saved]:
+    """Count the bytes autograd saves inside, parameters apart; they go down with the backward."""
+    saved = Saved(parameters)
+    with torch.autograd.graph.saved_tensors_hooks(saved.pack, _unpack):
+        yield saved
+
+
+def max_error(ours: Tensor, reference: Tensor) -> float:
+    """The largest absolute difference; NaN stays NaN."""
+    if ours.shape != reference.shape:
+        raise ValueError(f"shapes differ: {tuple(ours.shape)} and {tuple(reference.shape)}")
+    if ours.numel() == 0:
+        return 0.0
+    wide = torch.promote_types(ours.dtype, reference.dtype)
+    gap = ours.detach().to(reference.device, wide) - reference.detach().to(wide)
+    return gap.abs().max().item()
