@@ -12,8 +12,9 @@ from .here import here
 class VirtualClock:
     """One rank's time: its own operations, and the messages it had to wait for."""
 
-    def __init__(self, schedule: str):
+    def __init__(self, schedule: str, transfer: float):
         self.schedule = schedule
+        self.transfer = transfer
         self.now = 0.0
 
     def spend(self, cost: float, name: str) -> None:
@@ -29,9 +30,9 @@ class VirtualClock:
             }
         )
 
-    def reach(self, time: float) -> None:
+    def reach(self, sent: float) -> None:
         """A message sent at that time has been received."""
-        self.now = max(self.now, time)
+        self.now = max(self.now, sent + self.transfer)
 
     def makespan(self) -> float:
         """When the last rank is done. Every rank must call it."""
@@ -50,12 +51,15 @@ def current() -> VirtualClock | None:
 
 
 @contextmanager
-def virtual_clock(schedule: str) -> Iterator[VirtualClock]:
-    """Open a clock at 0. Every rank that talks inside must have one open."""
+def virtual_clock(schedule: str, transfer: float = 0.0) -> Iterator[VirtualClock]:
+    """Open a clock at 0. Every rank that talks inside must have one open.
+
+    A message arrives `transfer` after it was sent; sending costs its sender nothing.
+    """
     global _current  # noqa: PLW0603
     if _current is not None:
         raise RuntimeError(f"the clock {_current.schedule!r} is still open on this rank")
-    _current = VirtualClock(schedule)
+    _current = VirtualClock(schedule, transfer)
     try:
         yield _current
     finally:

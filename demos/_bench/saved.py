@@ -7,13 +7,24 @@ import torch
 from torch import Tensor
 
 
+Region = tuple[int, int, int]
+"""Where saved bytes lie: address of the storage, offset in it, size."""
+
+
+def region(tensor: Tensor) -> Region:
+    """The bytes a tensor stands for: a micro-batch cut from a batch is not the whole batch."""
+    storage = tensor.untyped_storage()
+    size = min(tensor.numel() * tensor.element_size(), storage.nbytes())
+    return storage.data_ptr(), tensor.storage_offset() * tensor.element_size(), size
+
+
 class Saved:
-    """Bytes held for the backward pass, each storage counted once."""
+    """Bytes held for the backward pass; what is saved twice is counted once."""
 
     def __init__(self, parameters: Iterable[Tensor]):
         self.live_bytes = 0
         self.peak_bytes = 0
-        self._holders: dict[int, int] = {}
+        self._holders: dict[Region, int] = {}
         # Held, so that no other storage can come to lie at the same address.
         self._parameters = [parameter.untyped_storage() for parameter in parameters]
         self._skipped = {storage.data_ptr() for storage in self._parameters}
@@ -24,33 +35,31 @@ class Saved:
             return tensor
         return _Box(tensor, self)
 
-    def hold(self, address: int, size: int) -> None:
-        """One more saved tensor lies in this storage."""
-        holders = self._holders.get(address, 0)
-        self._holders[address] = holders + 1
+    def hold(self, place: Region) -> None:
+        """One more saved tensor lies here."""
+        holders = self._holders.get(place, 0)
+        self._holders[place] = holders + 1
         if holders == 0:
-            self.live_bytes += size
+            self.live_bytes += place[2]
             self.peak_bytes = max(self.peak_bytes, self.live_bytes)
 
-    def drop(self, address: int, size: int) -> None:
-        """One saved tensor less lies in this storage."""
-        self._holders[address] -= 1
-        if self._holders[address] == 0:
-            del self._holders[address]
-            self.live_bytes -= size
+    def drop(self, place: Region) -> None:
+        """One saved tensor less lies here."""
+        self._holders[place] -= 1
+        if self._holders[place] == 0:
+            del self._holders[place]
+            self.live_bytes -= place[2]
 
 
 class _Box:
     """Holds one saved tensor; goes when autograd frees the node that saved it."""
 
     def __init__(self, tensor: Tensor, saved: Saved):
-        storage = tensor.untyped_storage()
-        self.tensor, self._saved = tensor, saved
-        self._address, self._size = storage.data_ptr(), storage.nbytes()
-        saved.hold(self._address, self._size)
+        self.tensor, self._saved, self._place = tensor, saved, region(tensor)
+        saved.hold(self._place)
 
     def __del__(self) -> None:
-        self._saved.drop(self._address, self._size)
+        self._saved.drop(self._place)
 
 
 def _unpack(kept: Tensor | _Box) -> Tensor:
