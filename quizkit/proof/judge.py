@@ -1,0 +1,201 @@
+"""Compares what a question claims with what its runs measured.
+
+A claim is a statement about every run of the proof: it holds if it is true in all of them. The
+claim of a wrong option and the trap of a number are such statements too, and one counterexample
+refutes them. An error (a missing name, NaN, a wrong shape) is neither: it fails the proof.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from quizkit.bank.formula import Formula, FormulaError
+from quizkit.bank.functions import Scalar, Value
+from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Trace
+from quizkit.lab.catalogue import Demo
+from quizkit.lab.report import Report
+from quizkit.proof.setting import Bindings
+
+Truth = Literal["true", "false", "error"]
+Role = Literal["claim", "right", "refuted", "point", "trap"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a proof: what was bound, and what came back."""
+
+    bindings: Bindings
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One claim against the runs. `place` is where it stands in the question's file."""
+
+    place: str
+    role: Role
+    source: str
+    truths: tuple[Truth, ...]
+    wanted: bool
+    reason: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it came out as the key says: true in every run, or refuted by one."""
+        if "error" in self.truths or self.reason:
+            return False
+        return ("false" not in self.truths) is self.wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A proof's outcome: every run must have ended as declared, every claim as the key says."""
+
+    runs: tuple[Run, ...]
+    claims: tuple[Judged, ...]
+    reason: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the key stands."""
+        return not self.reason and all(claim.holds for claim in self.claims)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What is wrong, one line each."""
+        wrong = [f"{c.place}: `{c.source}` {_why(c)}" for c in self.claims if not c.holds]
+        return (self.reason, *wrong) if self.reason else tuple(wrong)
+
+
+def judge(question: Question, runs: Sequence[Run], demo: Demo) -> Judgement:
+    """Hold a question's key against the runs of its proof."""
+    reason = next((why for run in runs if (why := _outcome(question, run.report, demo))), "")
+    if reason:
+        return Judgement(tuple(runs), (), reason)
+    claims = tuple(_judged(question, runs, demo, *each) for each in statements(question))
+    return Judgement(tuple(runs), claims)
+
+
+def statements(question: Question) -> Iterator[tuple[str, Role, Formula, Mapping[str, Formula]]]:
+    """Everything of the key that a run can decide: (place, role, claim, names it replaces)."""
+    proof = question.proof
+    if proof is None:
+        return
+    for index, claim in enumerate(proof.claims):
+        yield f"proof.claims.{index}", "claim", claim, {}
+    match question:
+        case Choice():
+            for index, option in enumerate(question.options):
+                if option.claim:
+                    role: Role = "right" if option.correct else "refuted"
+                    yield f"options.{index}.claim", role, option.claim, {}
+        case Numeric():
+            naming = [claim for claim in proof.claims if "answer" in claim.names]
+            for index, trap in enumerate(question.traps):
+                for claim in naming:
+                    yield f"traps.{index}.formula", "trap", claim, {"answer": trap.formula}
+        case Bug() | Essay():
+            points = question.reasons if isinstance(question, Bug) else question.rubric
+            place = "reasons" if isinstance(question, Bug) else "rubric"
+            for index, point in enumerate(points):
+                if point.claim:
+                    yield f"{place}.{index}.claim", "point", point.claim, {}
+        case _:
+            pass
+
+
+def scope(
+    question: Question, run: Run, demo: Demo, replaced: Mapping[str, Formula] | None = None
+) -> dict[str, Value]:
+    """What names mean in a claim: metrics, arguments, ranks, outcome, parameters, the key."""
+    report = run.report
+    defaults: dict[str, Scalar] = {name: p.default for name, p in demo.parameters.items()}
+    values: dict[str, Value] = {**defaults, **report.args}
+    values |= {"ranks": report.ranks, "outcome": report.outcome} | dict(run.bindings)
+    for name, metric in report.metrics.items():
+        values[name] = list(metric) if isinstance(metric, tuple) else metric
+    key = {**key_names(question), **(replaced or {})}
+    for name, meaning in key.items():
+        values[name] = meaning(values) if isinstance(meaning, Formula) else meaning
+    return values
+
+
+def key_names(question: Question) -> dict[str, Formula | Value]:
+    """The names that the kind binds in claims: `answer`, each gap, each step's position."""
+    match question:
+        case Numeric():
+            return {"answer": question.answer}
+        case Trace(answer=answer):
+            return {"answer": list(answer) if isinstance(answer, tuple) else answer}
+        case Cloze():
+            return {name: gap.value for name, gap in question.gaps.items() if gap.value}
+        case Order(steps=steps):
+            places: dict[str, Formula | Value] = {s.id: i for i, s in enumerate(steps, start=1)}
+            return {**places, "order": list(range(1, len(steps) + 1))}
+        case _:
+            return {}
+
+
+def _judged(
+    question: Question,
+    runs: Sequence[Run],
+    demo: Demo,
+    place: str,
+    role: Role,
+    claim: Formula,
+    replaced: Mapping[str, Formula],
+) -> Judged:
+    truths: list[Truth] = []
+    reason = ""
+    for run in runs:
+        try:
+            values = scope(question, run, demo, replaced)
+            truths.append("true" if claim.truth(values) else "false")
+        except FormulaError as error:
+            truths.append("error")
+            reason = str(error)
+    source = claim.source
+    if replaced:
+        source = f"{source} with answer = {replaced['answer'].source}"
+    reason = reason or _unmeasured(claim, runs)
+    return Judged(place, role, source, tuple(truths), role not in ("refuted", "trap"), reason)
+
+
+def _unmeasured(claim: Formula, runs: Sequence[Run]) -> str:
+    """Why a claim rests on nothing that was measured, or nothing."""
+    if "outcome" in claim.names:
+        return ""
+    for run in runs:
+        how = [run.report.how.get(name) for name in claim.names & set(run.report.metrics)]
+        if not any(each and each != "computed" for each in how):
+            return "rests on no metric that was counted, compared or clocked"
+    return ""
+
+
+def _outcome(question: Question, report: Report, demo: Demo) -> str:
+    """Why the run did not end as declared, or nothing."""
+    proof = question.proof
+    assert proof is not None
+    if proof.broken is not None:
+        expect = demo.breaks[proof.broken].expect
+        if report.shows(expect):
+            return ""
+        return f"the break `{proof.broken}` did not show `{expect}`; the run {_ended(report)}"
+    if report.verdict == "pass":
+        return ""
+    return f"the run {_ended(report)}"
+
+
+def _ended(report: Report) -> str:
+    if report.error is not None:
+        return f"{report.outcome}: {report.error.message.strip().splitlines()[-1]}"
+    broken = [check.name for check in report.checks if not check.holds]
+    return f"failed its check `{broken[0]}`" if broken else f"{report.outcome} ({report.verdict})"
+
+
+def _why(claim: Judged) -> str:
+    if claim.reason:
+        return claim.reason
+    if claim.wanted:
+        return f"is false in run {claim.truths.index('false') + 1} of {len(claim.truths)}"
+    return f"is true in every run ({len(claim.truths)}), and should be refuted by one"

@@ -1,0 +1,114 @@
+"""Proves questions: runs each distinct setting once, and says apart what is proved, failed,
+skipped (it has a proof that could not run here) or sourced (nothing to run)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from quizkit.bank.model import Question
+from quizkit.errors import LabError
+from quizkit.lab.catalogue import Demo
+from quizkit.lab.report import Report, Setting
+from quizkit.proof.judge import Judgement, Run, judge
+from quizkit.proof.mutate import mutants, without_break
+from quizkit.proof.setting import Bindings, nearest, own_draw, rows, setting
+from quizkit.proof.static import wrong_names
+from quizkit.proof.view import ProofView, view
+
+Status = Literal["proved", "failed", "skipped", "sourced"]
+Runner = Callable[[Setting], Report]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How one question's proof ended."""
+
+    question: str
+    status: Status
+    reasons: tuple[str, ...] = ()
+    judgement: Judgement | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """What became of one question's changed keys."""
+
+    question: str
+    killed: int
+    survived: tuple[str, ...]
+
+
+@dataclass
+class Court:
+    """Judges questions against runs; each distinct setting is run once."""
+
+    demos: Mapping[str, Demo]
+    run: Runner
+    reports: dict[Setting, Report | LabError] = field(
+        default_factory=dict["Setting", "Report | LabError"]
+    )
+
+    def prove(self, question: Question) -> Result:
+        """Run the question's proof at every row and hold the key against it."""
+        if question.proof is None:
+            status: Status = "sourced" if question.sources else "failed"
+            reasons = () if question.sources else ("has neither a proof nor sources",)
+            return Result(question.id, status, reasons)
+        wrong = [f"{place}: {message}" for place, message in wrong_names(question, self.demos)]
+        if wrong:
+            return Result(question.id, "failed", tuple(wrong))
+        try:
+            judgement = self._judge(question, list(self._runs(question)))
+        except LabError as error:
+            return Result(question.id, "skipped", (str(error),))
+        status = "proved" if judgement.holds else "failed"
+        return Result(question.id, status, judgement.failures, judgement)
+
+    def prove_all(self, questions: Iterable[Question]) -> Iterator[Result]:
+        """Prove many, one after the other."""
+        for question in questions:
+            yield self.prove(question)
+
+    def mutate(self, question: Question) -> Mutation:
+        """Judge the recorded runs again with each key changed. The healthy proof must hold."""
+        runs = list(self._runs(question))
+        killed, survived = 0, list[str]()
+        for mutant in mutants(question):
+            healthy = mutant.healthy
+            against = list(self._runs(without_break(question))) if healthy else runs
+            if self._judge(mutant.question, against).holds:
+                survived.append(mutant.what)
+            else:
+                killed += 1
+        return Mutation(question.id, killed, tuple(survived))
+
+    def view(self, question: Question, drawn: Bindings) -> ProofView:
+        """One run for the learner: their own numbers where small enough, else the nearest row.
+
+        Raises LabError where nothing can be run here.
+        """
+        assert question.proof is not None
+        own = own_draw(question, drawn)
+        bindings = drawn if own else nearest(question, drawn)
+        report = self._report(setting(question, bindings))
+        return view(question, bindings, own, report, self.demos[question.proof.demo])
+
+    def _judge(self, question: Question, runs: list[Run]) -> Judgement:
+        assert question.proof is not None
+        return judge(question, runs, self.demos[question.proof.demo])
+
+    def _runs(self, question: Question) -> Iterator[Run]:
+        for bindings in rows(question):
+            yield Run(bindings, self._report(setting(question, bindings)))
+
+    def _report(self, wanted: Setting) -> Report:
+        known = self.reports.get(wanted)
+        if known is None:
+            try:
+                known = self.run(wanted)
+            except LabError as error:
+                known = error
+            self.reports[wanted] = known
+        if isinstance(known, LabError):
+            raise known
+        return known

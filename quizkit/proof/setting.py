@@ -1,0 +1,66 @@
+"""Which runs a question's key hangs on: one setting for each row of `at`."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from quizkit.bank.formula import Formula, FormulaError
+from quizkit.bank.functions import Number, Scalar, Value
+from quizkit.bank.model import Numeric, Proof, Question
+from quizkit.lab.report import Setting
+
+Bindings = Mapping[str, Number]
+
+
+def rows(question: Question) -> Sequence[Bindings]:
+    """What the proof's free names are bound to, run by run."""
+    proof = _proof(question)
+    return proof.at or ({},)
+
+
+def setting(question: Question, bindings: Bindings) -> Setting:
+    """The run that one row asks for. Raises FormulaError where a size is not a whole number."""
+    proof = _proof(question)
+    ranks = _whole(proof.ranks, bindings) if isinstance(proof.ranks, Formula) else proof.ranks
+    args = tuple(sorted((name, _argument(arg, bindings)) for name, arg in proof.args.items()))
+    return Setting(proof.demo, ranks, args, proof.broken)
+
+
+def own_draw(question: Question, drawn: Bindings) -> bool:
+    """Whether the learner's own numbers are small enough to be run as they are."""
+    proof = _proof(question)
+    if not isinstance(question, Numeric) or proof.when is None:
+        return False
+    return proof.when.truth(dict(drawn))
+
+
+def nearest(question: Question, drawn: Bindings) -> Bindings:
+    """The row of `at` nearest to the learner's own numbers, by ratio."""
+
+    def distance(row: Bindings) -> float:
+        shared = [(row[name], drawn[name]) for name in row if name in drawn]
+        return sum(abs(math.log2(max(a, 1e-9) / max(b, 1e-9))) for a, b in shared)
+
+    return min(rows(question), key=distance)
+
+
+def _proof(question: Question) -> Proof:
+    assert question.proof is not None, question.id
+    return question.proof
+
+
+def _argument(value: Formula | Scalar, bindings: Bindings) -> Scalar:
+    if not isinstance(value, Formula):
+        return value
+    result: Value = value(dict(bindings))
+    if isinstance(result, list):
+        raise FormulaError(f"`{value}` is a list, and an argument is one value")
+    if isinstance(result, float) and result.is_integer():
+        return int(result)
+    return result
+
+
+def _whole(formula: Formula, bindings: Bindings) -> int:
+    number = formula.number(dict(bindings))
+    if number != int(number):
+        raise FormulaError(f"`{formula}` is {number}, not a whole number of ranks")
+    return int(number)

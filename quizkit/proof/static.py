@@ -1,0 +1,132 @@
+"""What can be said about a proof without running it: every name it uses exists."""
+
+from collections.abc import Iterator, Mapping
+
+from quizkit.bank.build import unknown
+from quizkit.bank.formula import Formula, FormulaError, unknown_names
+from quizkit.bank.model import Bug, Choice, Cloze, Numeric, Proof, Question, Trace
+from quizkit.errors import UsageError
+from quizkit.lab.catalogue import Demo, Parameter
+from quizkit.lab.excerpt import excerpt
+from quizkit.proof.judge import key_names, statements
+from quizkit.proof.setting import rows, setting
+
+Rule = tuple[str, str]
+
+
+def wrong_names(question: Question, demos: Mapping[str, Demo]) -> Iterator[Rule]:
+    """(place, message) of everything in a proof that does not exist or does not fit."""
+    proof = question.proof
+    if proof is None:
+        return
+    demo = demos.get(proof.demo)
+    if demo is None:
+        yield "proof.demo", unknown("demo", proof.demo, demos)
+        return
+    for name, value in proof.args.items():
+        if name not in demo.parameters:
+            yield f"proof.args.{name}", unknown("argument", name, demo.parameters)
+        elif not isinstance(value, Formula) and not _fits(value, demo.parameters[name]):
+            yield f"proof.args.{name}", f"`{name}` of {demo.name} cannot be {value!r}"
+    if proof.broken is not None and proof.broken not in demo.breaks:
+        yield "proof.break", unknown("break", proof.broken, demo.breaks)
+        return
+    yield from _code(question, demo, proof)
+    yield from _names(question, demo, proof)
+
+
+def _names(question: Question, demo: Demo, proof: Proof) -> Iterator[Rule]:
+    bound = set(rows(question)[0])
+    for index, row in enumerate(proof.at):
+        if set(row) != bound:
+            yield f"proof.at.{index}", "every row of `at` binds the same names"
+        if isinstance(question, Numeric) and set(row) != set(question.params):
+            yield f"proof.at.{index}", f"must bind the params: {', '.join(question.params)}"
+    if isinstance(question, Numeric) and question.params and not proof.at:
+        yield "proof", "a number with params is proved at rows of `at`"
+    passed = [("proof.ranks", "ranks", proof.ranks)]
+    passed += [(f"proof.args.{name}", name, arg) for name, arg in proof.args.items()]
+    for place, name, value in passed:
+        if isinstance(value, Formula):
+            for missing in unknown_names(value, bound):
+                yield place, f"`{missing}` is bound by no row of `at`"
+        if name in bound and not (isinstance(value, Formula) and value.source == name):
+            yield place, f"`{name}` is also bound by `at`; write `={name}`"
+    scopes = {
+        "metric": set(demo.watch),
+        "argument": set(demo.parameters),
+        "name of the key": set(key_names(question)),
+        "word": {"ranks", "outcome"},
+    }
+    everything = bound.union(*scopes.values())
+    for what, names in scopes.items():
+        for other, others in scopes.items():
+            if what < other:
+                for name in sorted(names & others):
+                    yield "proof", f"`{name}` is both a {what} and a {other}"
+    for name in sorted(bound & (scopes["metric"] | scopes["name of the key"])):
+        yield "proof.at", f"`{name}` already has a meaning in claims"
+    # A metric called like an argument that `at` binds is caught above, by the argument.
+    meanings = {f"gaps.{n}.value": m for n, m in key_names(question).items()}
+    for place, meaning in meanings.items() if isinstance(question, Cloze) else ():
+        if isinstance(meaning, Formula):
+            for missing in unknown_names(meaning, everything):
+                yield place, unknown("name", missing, everything)
+    for place, _, claim, _ in statements(question):
+        for missing in unknown_names(claim, everything):
+            yield place, unknown("name", missing, everything)
+    for index, row in enumerate(rows(question)):
+        try:
+            wanted = setting(question, row)
+        except FormulaError as error:
+            yield f"proof.at.{index}", str(error)
+            continue
+        if wanted.ranks < 1:
+            yield f"proof.at.{index}", f"{wanted.ranks} ranks"
+
+
+def _code(question: Question, demo: Demo, proof: Proof) -> Iterator[Rule]:
+    if not isinstance(question, (Bug, Trace)):
+        return
+    try:
+        excerpt(demo, question.function, proof.broken)
+    except UsageError as error:
+        yield "function", str(error)
+
+
+def _fits(value: object, parameter: Parameter) -> bool:
+    if parameter.choices:
+        return value in parameter.choices
+    kinds = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
+    if isinstance(value, bool):
+        return parameter.kind == "bool"
+    return isinstance(value, kinds[parameter.kind])
+
+
+def thin_proof(question: Question) -> Iterator[Rule]:
+    """(place, message) of what a proof leaves unproved."""
+    proof = question.proof
+    if proof is None:
+        if not question.sources:
+            yield "", "needs a `proof` or `sources`"
+        return
+    if isinstance(question, Numeric):
+        yield from _thin_number(question, proof)
+    if isinstance(question, Choice):
+        for index, option in enumerate(question.options):
+            if option.correct and option.claim is None:
+                yield f"options.{index}", "a correct option carries `claim:` when there is a proof"
+    if isinstance(question, Trace) and not any("answer" in c.names for c in proof.claims):
+        yield "proof.claims", "no claim names `answer`"
+    if not proof.claims and not any(True for _ in statements(question)) and proof.broken is None:
+        yield "proof.claims", "nothing is claimed"
+
+
+def _thin_number(question: Numeric, proof: Proof) -> Iterator[Rule]:
+    if not any("answer" in claim.names for claim in proof.claims):
+        yield "proof.claims", "no claim names `answer`"
+    if question.params and len(proof.at) < 3:
+        yield "proof.at", f"{len(proof.at)} rows; a number is proved at three or more"
+    numbers = [value for row in proof.at for value in row.values()]
+    if question.params and not any(v != int(v) or int(v) & (int(v) - 1) for v in numbers):
+        yield "proof.at", "every number is a power of two; wrong laws often agree there"
