@@ -30,19 +30,27 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One claim against the runs. `place` is where it stands in the question's file."""
+    """One claim against the runs. `place` is where it stands in the question's file.
+
+    A trap is the claim with `answer` replaced by the `instead` of the trap.
+    """
 
     place: str
     role: Role
-    source: str
+    claim: Formula
     truths: tuple[Truth, ...]
-    wanted: bool
-    reason: str = ""
+    error: str = ""
+    instead: Formula | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the key says it is true; wrong options and traps are to be refuted."""
+        return self.role not in ("refuted", "trap")
 
     @property
     def holds(self) -> bool:
         """Whether it came out as the key says: true in every run, or refuted by one."""
-        if "error" in self.truths or self.reason:
+        if "error" in self.truths or self.error:
             return False
         return ("false" not in self.truths) is self.wanted
 
@@ -63,7 +71,7 @@ class Judgement:
     @property
     def failures(self) -> tuple[str, ...]:
         """What is wrong, one line each."""
-        wrong = [f"{c.place}: `{c.source}` {_why(c)}" for c in self.claims if not c.holds]
+        wrong = [f"{c.place}: {_said(c)} {_why(c)}" for c in self.claims if not c.holds]
         return (self.reason, *wrong) if self.reason else tuple(wrong)
 
 
@@ -146,19 +154,16 @@ def _judged(
     replaced: Mapping[str, Formula],
 ) -> Judged:
     truths: list[Truth] = []
-    reason = ""
+    wrong = ""
     for run in runs:
         try:
             values = scope(question, run, demo, replaced)
             truths.append("true" if claim.truth(values) else "false")
         except FormulaError as error:
             truths.append("error")
-            reason = str(error)
-    source = claim.source
-    if replaced:
-        source = f"{source} with answer = {replaced['answer'].source}"
-    reason = reason or _unmeasured(claim, runs)
-    return Judged(place, role, source, tuple(truths), role not in ("refuted", "trap"), reason)
+            wrong = str(error)
+    wrong = wrong or _unmeasured(claim, runs)
+    return Judged(place, role, claim, tuple(truths), wrong, replaced.get("answer"))
 
 
 def _unmeasured(claim: Formula, runs: Sequence[Run]) -> str:
@@ -193,9 +198,14 @@ def _ended(report: Report) -> str:
     return f"failed its check `{broken[0]}`" if broken else f"{report.outcome} ({report.verdict})"
 
 
+def _said(claim: Judged) -> str:
+    instead = f" with answer = {claim.instead}" if claim.instead else ""
+    return f"`{claim.claim}`{instead}"
+
+
 def _why(claim: Judged) -> str:
-    if claim.reason:
-        return claim.reason
+    if claim.error:
+        return claim.error
     if claim.wanted:
         return f"is false in run {claim.truths.index('false') + 1} of {len(claim.truths)}"
     return f"is true in every run ({len(claim.truths)}), and should be refuted by one"

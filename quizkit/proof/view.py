@@ -9,7 +9,7 @@ from quizkit.bank.functions import Number, Value, is_number
 from quizkit.bank.model import Question
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report
-from quizkit.proof.judge import Judgement, Run, judge, key_names, scope, statements
+from quizkit.proof.judge import Judged, Judgement, Run, judge, key_names, scope, statements
 from quizkit.proof.setting import Bindings
 
 
@@ -29,12 +29,14 @@ class ProofView:
     values: Mapping[str, Value]
 
     @property
+    def claims(self) -> tuple[Judged, ...]:
+        """Every claim of the key against this one run."""
+        return self.judgement.claims
+
+    @property
     def holds(self) -> bool:
         """Whether the key stands in this run; what only another run refutes does not count."""
-        if self.judgement.reason:
-            return False
-        must = [claim for claim in self.judgement.claims if claim.role not in ("refuted", "trap")]
-        return all(claim.holds for claim in must)
+        return not self.judgement.reason and all(c.holds for c in self.claims if c.wanted)
 
 
 def view(

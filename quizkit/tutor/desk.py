@@ -1,68 +1,24 @@
 """What the study session needs of whoever shows and asks: a terminal, lines, JSON, a script."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from quizkit.bank.formula import Formula
 from quizkit.bank.model import Question
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.grade import Note, Verdict
 from quizkit.words import Lang
+
+if TYPE_CHECKING:  # the first question does not wait for the court
+    from quizkit.proof.view import ProofView
 
 Phase = Literal["question", "verdict"]
 CommandName = Literal[
     "hint", "prove", "why", "toggle", "flag", "undo", "skip", "sure", "help",
     "quit", "continue", "say", "grade", "right",
 ]  # fmt: skip
-
-
-class Judged(Protocol):
-    """One claim, held against what a run measured."""
-
-    @property
-    def claim(self) -> Formula:
-        """What was claimed."""
-        ...
-
-    @property
-    def holds(self) -> bool | None:
-        """Whether it is true of the run; None where it has no value, see `error`."""
-        ...
-
-    @property
-    def error(self) -> str:
-        """Why the claim has no value, or nothing."""
-        ...
-
-
-class Reported(Protocol):
-    """A run's report."""
-
-    def to_json(self) -> dict[str, object]:
-        """The report as it is printed by `--json`."""
-        ...
-
-
-class ProofView(Protocol):
-    """A proof that was run for the learner."""
-
-    @property
-    def report(self) -> Reported:
-        """What the run measured."""
-        ...
-
-    @property
-    def claims(self) -> Sequence[Judged]:
-        """The question's claims, judged."""
-        ...
-
-    @property
-    def own(self) -> bool:
-        """Whether it ran with the learner's own numbers, or the nearest the question lists."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +67,7 @@ class Moment:
     why: bool = False
     say: bool = False
     flagged: bool = False
-    proof: ProofView | None = None
+    proof: "ProofView | None" = None
     followup: Question | None = None
     message: Note | None = None
 
