@@ -1,0 +1,300 @@
+"""1F1B idles exactly as long as GPipe; what it saves is live activations, m -> min(p - s, m).
+
+The trick
+    A schedule is only the order in which stage s of p runs its m forwards F and backwards B.
+    GPipe: all F, then all B. 1F1B: p - 1 - s forwards of warm-up, then F, B, F, B, ..., then the
+    backwards still owed. Equal stages and free messages: both take (m + p - 1)(F + B). Backwards
+    that run sooner free activations sooner; the last one still has to climb to the first stage.
+    --forward, --backward: costs on the virtual clock. --imbalance: stage 0 is so many times as
+    slow, and 1F1B wins. --hop: a message takes so long, and GPipe wins.
+
+Watch
+    bubble_gpipe (shared)     idle share of the step, (p - 1) / (m + p - 1) when stages are equal
+    bubble_1f1b (shared)      the same for 1F1B
+    overhead_gpipe (shared)   idle time over useful time, (p - 1) / m: the other convention
+    overhead_1f1b (shared)    the same for 1F1B
+    makespan_gpipe (shared)   length of the step on the virtual clock
+    makespan_1f1b (shared)    the same for 1F1B
+    first_backward_gpipe      when each stage starts its first backward
+    first_backward_1f1b       the same for 1F1B
+    finish_gpipe              when each stage has nothing left to do
+    finish_1f1b               the same for 1F1B
+    peak_live_gpipe           most micro-batches whose activations are alive at once
+    peak_live_1f1b            the same for 1F1B
+    saved_bytes_gpipe         most bytes autograd kept at once for backwards to come
+    saved_bytes_1f1b          the same for 1F1B
+    backwards_1f1b            backwards each stage ran in 1F1B
+    stale_1f1b                those of them whose weights had changed since their forward
+    sent_messages             messages each rank sent in 1F1B (GPipe sends as many)
+    sent_bytes                bytes of these messages
+    grad_error (shared)       largest difference from one process that runs the full batch
+    grad_scale (shared)       length of 1F1B's gradient over the length of the right one
+
+Run
+    quizkit demo pipeline --gpus 4
+    python demos/pipeline.py --ranks 4 --microbatches 6
+    torchrun --nproc-per-node 4 demos/pipeline.py
+"""
+
+from copy import deepcopy
+from math import inf, nan
+from types import SimpleNamespace
+
+import torch
+from _bench import (
+    Break,
+    Metrics,
+    all_gather,
+    barrier,
+    check,
+    clocked,
+    compared,
+    counted,
+    device,
+    isend,
+    max_error,
+    rank,
+    ranks,
+    recv,
+    refuse,
+    run,
+    saved_activations,
+    shared,
+    virtual_clock,
+    wire,
+)
+from torch.nn.functional import mse_loss
+
+TOPIC = "pp"
+
+
+def schedule_gpipe(stage, stages, microbatches):
+    """Fill the pipeline, then drain it."""
+    return [("F", i) for i in range(microbatches)] + [("B", i) for i in range(microbatches)]
+
+
+def schedule_1f1b(stage, stages, microbatches):
+    """Run a backward as soon as there is one."""
+    # The last stage answers a forward with its backward at once. Any other stage first has to put
+    # as many micro-batches on the way as there are stages after it.
+    warmup = min(stages - 1 - stage, microbatches)
+    steady = microbatches - warmup
+    order = [("F", i) for i in range(warmup)]
+    for i in range(steady):
+        order += [("F", warmup + i), ("B", i)]
+    order += [("B", i) for i in range(steady, microbatches)]
+    return order
+
+
+SCHEDULES = {"gpipe": schedule_gpipe, "1f1b": schedule_1f1b}
+
+
+def step(order, block, inputs, targets, cost, clock):
+    """Run this stage's operations in the order given, each as soon as its input is there."""
+    here, last = rank(), ranks() - 1
+    seen = SimpleNamespace(peak_live=0, backwards=0, stale=0, busy=0.0, first_backward=nan)
+    weights = list(block.parameters())
+    alive = {}  # micro-batch -> what its backward will need
+    under_way = {}  # neighbour -> the last message sent to it
+
+    for kind, i in order:
+        # Activations go down the pipeline, gradients come back up.
+        source, target = (here - 1, here + 1) if kind == "F" else (here + 1, here - 1)
+        arrived = recv(torch.empty_like(inputs[i]), source) if 0 <= source <= last else None
+        if (kind, i) == ("B", 0):
+            seen.first_backward = clock.now
+        clock.spend(cost[kind], f"{kind}{i}")
+        seen.busy += cost[kind]
+
+        if kind == "F":
+            x = inputs[i] if arrived is None else arrived.requires_grad_()
+            y = block(x)
+            if here == last:
+                # Micro-batches' gradients are added up, so each loss counts for its share only.
+                y = mse_loss(y, targets[i]) / len(inputs)
+            alive[i] = x, y, fingerprint(weights)
+            seen.peak_live = max(seen.peak_live, len(alive))
+            result = y.detach()
+        else:
+            x, y, weights_then = alive.pop(i)
+            seen.stale += fingerprint(weights) != weights_then
+            y.backward(arrived)  # on the last stage nothing arrives: there y is the loss
+            seen.backwards += 1
+            result = x.grad
+
+        if 0 <= target <= last:
+            # In the steady state neighbours send to each other at the same time. If sending blocked
+            # neither would come to receive; one message under way in each direction is enough.
+            if target in under_way:
+                under_way[target].wait()
+            under_way[target] = isend(result, target)
+
+    seen.finish = clock.now
+    barrier()  # the flush: every message has been taken; only now may an optimizer touch weights
+    return seen
+
+
+def fingerprint(weights):
+    """A number that changes when the weights do."""
+    return sum(weight.detach().sum().item() for weight in weights)
+
+
+def take_gradient(block):
+    """The gradient of all weights in one row; the next step starts from zero."""
+    gradient = torch.cat([weight.grad.flatten() for weight in block.parameters()])
+    block.zero_grad(set_to_none=False)
+    return gradient
+
+
+class Layer(torch.nn.Linear):
+    """One residual layer, so that gradients do not fade on the way up."""
+
+    def forward(self, input):
+        """Add what the layer has to say."""
+        return input + torch.tanh(super().forward(input))
+
+
+def one_process(blocks, inputs, targets):
+    """The truth: the whole model in one place, the whole batch at once."""
+    mse_loss(torch.nn.Sequential(*blocks)(torch.cat(inputs)), torch.cat(targets)).backward()
+    return [take_gradient(block) for block in blocks]
+
+
+def torch_gradient(name, block, inputs, targets):
+    """What torch's own schedule makes of this rank's stage."""
+    from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+
+    # torch sends a tensor from where it lies, and gloo takes it from host memory only.
+    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
+    block = deepcopy(block).to(place)
+    # Samples of what enters and leaves the stage spare torch a trial run through the pipeline.
+    sample = inputs[0].detach().to(place).requires_grad_(rank() > 0)
+    stage = PipelineStage(block, rank(), ranks(), place, sample, block(sample))
+    schedule = {"gpipe": ScheduleGPipe, "1f1b": Schedule1F1B}[name](stage, len(inputs), mse_loss)
+    # It takes the batch on the first stage and the target on the last; the others may pass both.
+    schedule.step(torch.cat(inputs).to(place), target=torch.cat(targets).to(place))
+    return take_gradient(block)
+
+
+def everyone(value):
+    """The number that each rank has, on all of them."""
+    return torch.stack(all_gather(torch.tensor(value, dtype=torch.float64, device=device())))
+
+
+def main(
+    microbatches: int = 8,
+    forward: float = 1.0,
+    backward: float = 2.0,
+    imbalance: float = 1.0,
+    hop: float = 0.0,
+    layers_per_stage: int = 2,
+    rows: int = 4,
+    width: int = 16,
+) -> Metrics:
+    """Run both schedules on the same weights and the same batch."""
+    if min(microbatches, layers_per_stage, rows, width) < 1:
+        refuse("microbatches, layers-per-stage, rows and width start at 1")
+    if not all(0 < time < inf for time in (forward, backward, imbalance)) or not 0 <= hop < inf:
+        refuse("forward, backward and imbalance are above 0, for example 1; hop may be 0")
+
+    # Every rank draws the whole model and the whole batch, and keeps to its own part of them.
+    like = {"dtype": torch.float64, "device": device()}
+    layers = range(layers_per_stage)
+    stages = [[Layer(width, width, **like) for _ in layers] for _ in range(ranks())]
+    blocks = [torch.nn.Sequential(*stage) for stage in stages]
+    block = blocks[rank()]
+    inputs = [torch.randn(rows, width, **like) for _ in range(microbatches)]
+    targets = [torch.randn(rows, width, **like) for _ in range(microbatches)]
+    slow = imbalance if rank() == 0 else 1.0
+    cost = {"F": forward * slow, "B": backward * slow}
+
+    truth = one_process(blocks, inputs, targets)[rank()]
+    # torch's 1F1B insists on a micro-batch for every stage; ours does not need one.
+    known = [name for name in SCHEDULES if name == "gpipe" or microbatches >= ranks()]
+    theirs = {name: torch_gradient(name, block, inputs, targets) for name in known}
+
+    metrics, ran = {}, {}
+    for name, schedule in SCHEDULES.items():
+        order, weights = schedule(rank(), ranks(), microbatches), block.parameters()
+        with wire() as sent, saved_activations(weights) as saved, virtual_clock(name, hop) as clock:
+            seen = ran[name] = step(order, block, inputs, targets, cost, clock)
+            # The same costs added in another order may differ in a float's last digit.
+            seen.makespan = round(clock.makespan(), 9)
+        seen.sent, seen.saved_bytes, seen.grad = sent, saved.peak_bytes, take_gradient(block)
+        seen.error = max_error(seen.grad, truth)
+        check(f"{name} gradients equal one process", seen.error, "<", 1e-12)
+        if name in theirs:
+            check(f"{name} gradients equal torch's", max_error(seen.grad, theirs[name]), "<", 1e-12)
+        check(f"{name} backwards see the weights of their forward", seen.stale, "==", 0)
+
+        useful = everyone(seen.busy).sum().item()
+        idle = seen.makespan * ranks() - useful
+        metrics |= {
+            f"bubble_{name}": shared(clocked(idle / (useful + idle))),
+            f"overhead_{name}": shared(clocked(idle / useful)),
+            f"makespan_{name}": shared(clocked(seen.makespan)),
+            f"first_backward_{name}": clocked(seen.first_backward),
+            f"finish_{name}": clocked(seen.finish),
+            f"peak_live_{name}": counted(seen.peak_live),
+            f"saved_bytes_{name}": counted(seen.saved_bytes),
+        }
+
+    gpipe, one = ran["gpipe"], ran["1f1b"]
+    bound = min(ranks() - rank(), microbatches)
+    check("1f1b keeps at most min(p - s, m) alive", one.peak_live, "<=", bound)
+    bytes_each = gpipe.saved_bytes / gpipe.peak_live
+    check("bytes follow micro-batches", one.saved_bytes, "==", bytes_each * one.peak_live)
+    if hop == 0:
+        check("1f1b takes no longer than gpipe", one.makespan, "<=", gpipe.makespan)
+    lengths = [everyone(g.square().sum().item()).sum() for g in (one.grad, truth)]
+    return metrics | {
+        "backwards_1f1b": counted(one.backwards),
+        "stale_1f1b": counted(one.stale),
+        "sent_messages": counted(one.sent.sent_messages),
+        "sent_bytes": counted(one.sent.sent_bytes),
+        "grad_error": shared(compared(everyone(max(gpipe.error, one.error)).max().item())),
+        "grad_scale": shared(compared((lengths[0] / lengths[1]).sqrt().item())),
+    }
+
+
+BREAKS = {
+    "no-cooldown": Break(
+        old="range(steady, microbatches)",
+        new="range(steady, microbatches - warmup)",
+        expect="1f1b gradients equal one process",
+        ranks=2,
+        source="loops that count m - warmup backwards as all: the warm-up's own stay owed",
+    ),
+    "loss-not-divided": Break(
+        old="y = mse_loss(y, targets[i]) / len(inputs)",
+        new="y = mse_loss(y, targets[i])",
+        expect="1f1b gradients equal one process",
+        ranks=1,
+        source="huggingface/picotron, pipeline_parallel.py: only the logged loss is divided",
+    ),
+    "warmup-off-by-one": Break(
+        old="min(stages - 1 - stage, microbatches)",
+        new="min(stages - stage, microbatches)",
+        expect="1f1b keeps at most min(p - s, m) alive",
+        ranks=1,
+        source="torch counts p - s forwards, then B before F; with F before B that is one too many",
+    ),
+    "blocking-send": Break(
+        old="under_way[target] = isend(result, target)",
+        new="isend(result, target).wait()",
+        expect="hangs",
+        ranks=2,
+        source="dist.send waits for its receiver on gloo, and on NCCL if the message is large",
+    ),
+    "update-in-flight": Break(
+        old="seen.backwards += 1",
+        new="seen.backwards += 1\n            for w in weights: w.data -= 0.1 * w.grad",
+        expect="1f1b backwards see the weights of their forward",
+        ranks=2,
+        source="asynchronous pipelines: PipeDream keeps a copy of the weights per micro-batch",
+    ),
+}
+
+
+if __name__ == "__main__":
+    run(__file__)
