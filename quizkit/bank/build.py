@@ -33,9 +33,11 @@ class Builder:
         self.report = report
         self.lines: dict[str, int] = {}
 
-    def build(self, node: yaml.MappingNode, noun: type[Any], **given: object) -> Any | None:
-        """The noun, or None after reporting what is wrong with it."""
+    def build(self, node: yaml.MappingNode, noun: Any, **given: object) -> Any | None:
+        """The noun (or mapping of nouns), or None after reporting what is wrong with it."""
         try:
+            if get_origin(noun) is Mapping:
+                return self._mapping(node, get_args(noun)[1], "")
             return self._noun(node, noun, "", given)
         except _WrongError:
             return None
@@ -116,7 +118,7 @@ class Builder:
     def _mapping(self, node: yaml.MappingNode, kind: Any, place: str) -> dict[str, Any]:
         items: dict[str, Any] = {}
         for key, child in node.value:
-            here = f"{place}.{key.value}"
+            here = f"{place}.{key.value}" if place else str(key.value)
             self.lines[here] = key.start_mark.line + 1
             items[str(key.value)] = self._value(child, kind, here)
         return items

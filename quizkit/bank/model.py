@@ -233,3 +233,30 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.severity}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class CommonQuestion:
+    """One of the common 70: what is asked, in our own words."""
+
+    topic: str
+    ask: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """Ways to say a term, by language."""
+
+    zh: tuple[str, ...] = ()
+    en: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term of the field: the form we use, other forms people say, forms to avoid."""
+
+    zh: str
+    en: str
+    note: Text
+    also: Forms = Forms()
+    avoid: Forms = Forms()

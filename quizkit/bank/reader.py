@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -15,10 +16,11 @@ from quizkit.bank.rules import broken_rules
 
 @dataclass(frozen=True)
 class Bank:
-    """Questions by id, topics by slug, and what could not be read."""
+    """Questions by id, topics and myths by slug, and what could not be read."""
 
     questions: Mapping[str, Question] = field(default_factory=dict[str, Question])
     topics: Mapping[str, Topic] = field(default_factory=dict[str, Topic])
+    myths: Mapping[str, Text] = field(default_factory=dict[str, Text])
     problems: tuple[Problem, ...] = ()
 
     @classmethod
@@ -26,6 +28,7 @@ class Bank:
         """Read a bank, or of it only some topics. Raises nothing: problems are in the bank."""
         questions: dict[str, Question] = {}
         shelves: dict[str, Topic] = {}
+        myths: dict[str, Text] = {}
         problems: list[Problem] = []
         for slug in topic_slugs(folder):
             if topics is not None and slug not in topics:
@@ -33,18 +36,20 @@ class Bank:
             topic = _topic(folder, slug, problems)
             if topic:
                 shelves[slug] = topic
+            myths |= _myths(folder, slug, problems)
             for path in sorted((folder / slug).glob("*.yaml")):
                 if not path.name.startswith("_"):
                     question = read(folder, path, problems)
                     if question:
                         questions[question.id] = question
-        return cls(questions, shelves, tuple(problems))
+        return cls(questions, shelves, myths, tuple(problems))
 
     def joined(self, other: "Bank") -> "Bank":
         """This bank and another; where both have an id, the other's question counts."""
         return Bank(
             {**self.questions, **other.questions},
             {**self.topics, **other.topics},
+            {**self.myths, **other.myths},
             self.problems + other.problems,
         )
 
@@ -90,14 +95,23 @@ def read(folder: Path, path: Path, problems: list[Problem]) -> Question | None:
 
 
 def _topic(folder: Path, slug: str, problems: list[Problem]) -> Topic | None:
-    path = folder / slug / "_topic.yaml"
-    name = f"{slug}/_topic.yaml"
-    if not path.is_file():
-        problems.append(Problem(name, 1, "a topic needs a `_topic.yaml`", "warning"))
+    if not (folder / slug / "_topic.yaml").is_file():
+        problem = Problem(f"{slug}/_topic.yaml", 1, "a topic needs a `_topic.yaml`", "warning")
+        problems.append(problem)
         return Topic(slug, Text(slug, slug), Text(slug, slug))
+    return _file(folder, f"{slug}/_topic.yaml", problems, Topic, slug=slug)
 
+
+def _myths(folder: Path, slug: str, problems: list[Problem]) -> Mapping[str, Text]:
+    name = f"{slug}/_myths.yaml"
+    if not (folder / name).is_file():
+        return {}
+    return _file(folder, name, problems, Mapping[str, Text]) or {}
+
+
+def _file(folder: Path, name: str, problems: list[Problem], noun: Any, **given: object) -> Any:
     def report(line: int, message: str) -> None:
         problems.append(Problem(name, line, message))
 
-    root = compose(path, report)
-    return Builder(report).build(root, Topic, slug=slug) if root else None
+    root = compose(folder / name, report)
+    return Builder(report).build(root, noun, **given) if root else None

@@ -1,0 +1,157 @@
+"""What a careful editor would say of a bank: rules that no single field's type can hold."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from quizkit.bank.build import Builder, unknown
+from quizkit.bank.draw import MOST_DRAWS, draws, number_of_draws
+from quizkit.bank.formula import FormulaError
+from quizkit.bank.language import language_problems
+from quizkit.bank.model import Bug, Choice, CommonQuestion, Essay, Numeric, Problem, Question, Term
+from quizkit.bank.nodes import compose
+from quizkit.bank.reader import Bank
+from quizkit.bank.rules import Rule
+
+LONGEST_SHARE = 0.6  # of the keys may be the longest option before it becomes a pattern
+FIRST_SHARE = 0.6  # of the keys may stand at one listed position
+ENOUGH = 10  # questions before a share means anything
+
+
+def common_questions(folder: Path, problems: list[Problem]) -> Mapping[str, CommonQuestion]:
+    """The index of the common questions, which `covers` points into."""
+    return _table(folder / "_common70.yaml", CommonQuestion, problems)
+
+
+def glossary(folder: Path, problems: list[Problem]) -> Mapping[str, Term]:
+    """The term table."""
+    return _table(folder / "glossary.yaml", Term, problems)
+
+
+def lint(bank: Bank, folder: Path) -> list[Problem]:
+    """Everything wrong with a bank that needs no demo to be seen."""
+    problems = list(bank.problems)
+    common = common_questions(folder, problems)
+    terms = glossary(folder, problems)
+    for question in bank.questions.values():
+        for place, message in _errors(question, bank, common):
+            problems.append(Problem(question.file, question.line(place), message))
+        for place, message in (*_warnings(question), *language_problems(question, terms)):
+            problems.append(Problem(question.file, question.line(place), message, "warning"))
+    problems += [Problem("", 1, message, "warning") for message in _patterns(bank)]
+    return problems
+
+
+def _table(path: Path, noun: type[Any], problems: list[Problem]) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+
+    def report(line: int, message: str) -> None:
+        problems.append(Problem(path.name, line, message))
+
+    root = compose(path, report)
+    return (Builder(report).build(root, Mapping[str, noun]) if root else None) or {}
+
+
+def _errors(question: Question, bank: Bank, common: Mapping[str, CommonQuestion]) -> Iterator[Rule]:
+    for index, name in enumerate(question.covers):
+        if name not in common:
+            yield f"covers.{index}", unknown("common question", name, common)
+    for index, followup in enumerate(question.followups):
+        if followup.ask == question.id:
+            yield f"followups.{index}", "asks itself"
+        elif followup.ask not in bank.questions:
+            yield f"followups.{index}.ask", unknown("question", followup.ask, bank.questions)
+    for place, myth in myths_of(question):
+        if myth not in bank.myths:
+            message = unknown("myth", myth, bank.myths)
+            yield place, f"{message}; myths are named in `{question.topic}/_myths.yaml`"
+    for name in question.was:
+        if name in bank.questions:
+            yield "was", f"`{name}` is still a question"
+    if isinstance(question, Choice):
+        for index, option in enumerate(question.options):
+            if not option.correct and (option.why is None or option.myth is None):
+                yield (
+                    f"options.{index}",
+                    "a wrong option says `why` it tempts, and its `myth`",
+                )
+    if isinstance(question, Numeric):
+        yield from _numeric(question)
+
+
+def myths_of(question: Question) -> Iterator[tuple[str, str]]:
+    """(place, slug) of every myth a question knows."""
+    match question:
+        case Choice():
+            found = [
+                (f"options.{i}.myth", option.myth) for i, option in enumerate(question.options)
+            ]
+        case Numeric():
+            found = [(f"traps.{i}.myth", trap.myth) for i, trap in enumerate(question.traps)]
+        case Essay():
+            found = [(f"vetoes.{i}.myth", veto.myth) for i, veto in enumerate(question.vetoes)]
+        case _:
+            found = []
+    yield from ((place, myth) for place, myth in found if myth)
+
+
+def _numeric(question: Numeric) -> Iterator[Rule]:
+    if number_of_draws(question) > MOST_DRAWS:
+        yield "params", f"{number_of_draws(question)} draws; {MOST_DRAWS} at most, all are checked"
+        return
+    drawn = list(draws(question))
+    if not drawn:
+        yield "where", "lets no draw through"
+    for values in drawn:
+        try:
+            answer = question.answer.number(dict(values))
+        except FormulaError as error:
+            yield "answer", f"at {values}: {error}"
+            return
+        for index, trap in enumerate(question.traps):
+            try:
+                wrong = trap.formula.number(dict(values))
+            except FormulaError as error:
+                yield f"traps.{index}.formula", f"at {values}: {error}"
+                return
+            if abs(wrong - answer) <= question.within * abs(answer):
+                yield (
+                    f"traps.{index}.formula",
+                    f"is right at {values}; exclude it by `where`",
+                )
+                return
+
+
+def _warnings(question: Question) -> Iterator[Rule]:
+    if question.say is None:
+        yield "kind", "has no `say`: what to say aloud"
+    if not question.hints:
+        yield "kind", "has no hints"
+    if isinstance(question, (Bug, Essay)):
+        points = question.reasons if isinstance(question, Bug) else question.rubric
+        for index, point in enumerate(points):
+            if not point.keywords:
+                place = "reasons" if isinstance(question, Bug) else "rubric"
+                yield f"{place}.{index}", "has no keywords, so it is never ticked beforehand"
+
+
+def _patterns(bank: Bank) -> Iterator[str]:
+    """What would let a learner guess without knowing."""
+    single = [q for q in bank.questions.values() if isinstance(q, Choice) and not q.several]
+    if len(single) < ENOUGH:
+        return
+    longest = sum(
+        max(range(len(q.options)), key=lambda i, q=q: len(q.options[i].text.en)) == _key(q)
+        for q in single
+    )
+    if longest / len(single) > LONGEST_SHARE:
+        yield f"the right option is the longest in {longest} of {len(single)} choices"
+    place, count = Counter(_key(q) for q in single).most_common(1)[0]
+    if count / len(single) > FIRST_SHARE:
+        yield f"the right option is number {place + 1} in {count} of {len(single)} choices"
+
+
+def _key(question: Choice) -> int:
+    return next(i for i, option in enumerate(question.options) if option.correct)
