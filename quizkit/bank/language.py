@@ -58,17 +58,15 @@ def _pair(text: Text, params: set[str]) -> Iterator[str]:
         yield "the English holds Chinese"
     if not _HAN.search(text.zh):
         yield "the Chinese holds no Chinese"
-    zh, en = (Counter(_CODE.findall(side)) for side in (text.zh, text.en))
-    if set(zh) != set(en):
-        yield f"`code` differs: {sorted(set(zh) ^ set(en))}"
-    zh, en = (
-        Counter(p for p in _PLACE.findall(side) if p in params) for side in (text.zh, text.en)
-    )
-    if set(zh) != set(en):
-        yield f"{{placeholders}} differ: {sorted(set(zh) ^ set(en))}"
-    zh, en = (Counter(_NUMBER.findall(_CODE.sub("", side))) for side in (text.zh, text.en))
-    if set(zh) != set(en):
-        yield f"numbers differ: {sorted(set(zh) ^ set(en))}"
+    sides = (text.zh, text.en)
+    found = {
+        "`code` differs": [set(_CODE.findall(side)) for side in sides],
+        "{placeholders} differ": [params.intersection(_PLACE.findall(side)) for side in sides],
+        "numbers differ": [set(_NUMBER.findall(_CODE.sub("", side))) for side in sides],
+    }
+    for what, (zh, en) in found.items():
+        if zh != en:
+            yield f"{what}: {', '.join(sorted(zh ^ en))}"
 
 
 def _avoided(text: Text, terms: Mapping[str, Term]) -> Iterator[str]:
