@@ -7,4 +7,70 @@ WORDS: Words = {
         "zh": "无法创建用户目录 {folder}：{reason}。请换一个可写的目录：export QUIZKIT_HOME=…",
         "en": "Cannot make the user folder {folder}: {reason}. Choose a writable one: export QUIZKIT_HOME=...",
     },
+    "demo_unknown": {
+        "zh": "没有名为 {name} 的 demo。你是不是要找：{hint}？全部列表：quizkit demo",
+        "en": "There is no demo named {name}. Did you mean: {hint}? For a list: quizkit demo",
+    },
+    "demo_file": {
+        "zh": "{file}:{line}: 这个 demo 文件读不了：{reason}",
+        "en": "{file}:{line}: this demo cannot be read: {reason}",
+    },
+    "break_unknown": {
+        "zh": "demo {demo} 没有名为 {name} 的 bug 可埋。你是不是要找：{hint}？",
+        "en": "Demo {demo} has no break named {name}. Did you mean: {hint}?",
+    },
+    "break_elsewhere": {
+        "zh": "demo {demo} 的 {name} 不在函数 {function} 里，摘录看不到这个 bug",
+        "en": "Break {name} of demo {demo} does not touch the function {function}, so an excerpt cannot show it",
+    },
+    "function_unknown": {
+        "zh": "demo {demo} 里没有函数 {name}。你是不是要找：{hint}？",
+        "en": "Demo {demo} has no function {name}. Did you mean: {hint}?",
+    },
+    "option_unknown": {
+        "zh": "demo {demo} 没有选项 {name}。你是不是要写：{hint}？",
+        "en": "Demo {demo} has no option {name}. Did you mean: {hint}?",
+    },
+    "option_value": {
+        "zh": "{name} 要的是 {wanted}，不是 {given}",
+        "en": "{name} takes {wanted}, not {given}",
+    },
+    "option_alone": {
+        "zh": "{name} 后面要跟一个值（{wanted}）",
+        "en": "{name} needs a value after it ({wanted})",
+    },
+    "option_stray": {
+        "zh": "{given} 前面没有选项名。demo 的名字只写一个，放在最前面：quizkit demo NAME --选项 值",
+        "en": "{given} follows no option. Name one demo, before its options: quizkit demo NAME --option value",
+    },
+    "option_together": {
+        "zh": "{name} 不能和 {other} 一起用",
+        "en": "{name} and {other} do not go together",
+    },
+    "torch_missing": {
+        "zh": "跑 demo 需要 PyTorch，这个环境里没有。请先安装：{python} -m pip install torch numpy",
+        "en": "Demos need PyTorch, and this environment has none. Install it: {python} -m pip install torch numpy",
+    },
+    "bench_died": {
+        "zh": "实验台进程意外结束（{how}），没有留下 rank；再运行一次会自动重启。它最后说：{said}",
+        "en": "The bench ended unexpectedly ({how}); no rank is left behind, and the next run starts a new one. Its last words: {said}",
+    },
+    "bench_silent": {
+        "zh": "实验台 {seconds} 秒没有回应，已被关闭；再运行一次会自动重启",
+        "en": "The bench did not answer for {seconds} s and was closed; the next run starts a new one",
+    },
+    "bench_usage": {"zh": "{message}", "en": "{message}"},
+    "bench_environment": {"zh": "这里跑不了：{message}", "en": "This cannot run here: {message}"},
+    "bench_internal": {
+        "zh": "实验台内部出错：{message}",
+        "en": "The bench itself failed: {message}",
+    },
+    "report_schema": {
+        "zh": "看不懂这份报告：它的 schema 是 {found}，这里只认识 {known}",
+        "en": "This report cannot be read: its schema is {found}, known here is {known}",
+    },
+    "report_field": {
+        "zh": "报告的内容不对：{reason}",
+        "en": "The report is not as it should be: {reason}",
+    },
 }

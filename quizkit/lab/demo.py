@@ -1,0 +1,77 @@
+"""What a demo says of itself. Nouns only: `source` reads them out of a file."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from quizkit.errors import UsageError
+from quizkit.lab.report import Scalar
+
+Kind = Literal["int", "float", "bool", "str"]
+KINDS: Mapping[str, type[Scalar]] = {"int": int, "float": float, "bool": bool, "str": str}
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One metric that a run reports: one value for the whole run if shared, else one a rank."""
+
+    shared: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One keyword of the demo's `main`: an option of its command line."""
+
+    name: str
+    kind: Kind
+    default: Scalar
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A bug that can be planted by one text replacement, and the outcome that gives it away."""
+
+    old: str
+    new: str
+    expect: str
+    ranks: int = 2
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What one demo file says of itself. `story` is its source up to BREAKS: where bugs go."""
+
+    name: str
+    path: Path
+    topic: str
+    law: str
+    trick: str
+    watch: Mapping[str, Watch]
+    parameters: Mapping[str, Parameter]
+    breaks: Mapping[str, Break]
+    own_launch: bool
+    source: str
+    story: str
+
+    def planted(self, broken: str | None) -> str:
+        """The story, with one bug put in if one is named."""
+        if broken is None:
+            return self.story
+        if broken not in self.breaks:
+            raise UsageError(
+                "break_unknown", demo=self.name, name=broken, hint=nearest(broken, self.breaks)
+            )
+        change = self.breaks[broken]
+        return self.story.replace(change.old, change.new)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What was probably meant, else everything there is."""
+    words = list(known)
+    close = difflib.get_close_matches(name, words, n=1, cutoff=0.5)
+    return close[0] if close else ", ".join(words) or "-"

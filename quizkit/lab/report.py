@@ -1,0 +1,237 @@
+"""What a run is asked for (Setting) and what it brings back (Report)."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar, cast, get_args
+
+from quizkit.errors import LabError
+
+SCHEMA = "quizkit/report/1"
+
+Scalar = int | float | bool | str
+Value = int | float | bool
+Metric = Value | tuple[Value, ...]
+Outcome = Literal["finished", "crashed", "hung", "killed", "refused"]
+Verdict = Literal["pass", "fail", "error"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One distinct run: two proofs with equal settings share it."""
+
+    demo: str
+    ranks: int
+    args: tuple[tuple[str, Scalar], ...] = ()
+    broken: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One comparison that the demo made, as its worst rank saw it."""
+
+    name: str
+    measured: Value
+    relation: str
+    expected: Value
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One operation of one rank; events of one schedule share a picture."""
+
+    schedule: str
+    rank: int
+    name: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What ran when, and by which clock: `virtual` counts costs, `wall` counts seconds."""
+
+    clock: str = "none"
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run did not finish: the rank to blame if one is, and where each rank was."""
+
+    rank: int | None
+    message: str
+    stacks: tuple[str | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything one run measured. A metric is one value if shared, else one for each rank."""
+
+    demo: str
+    ranks: int
+    args: Mapping[str, Scalar]
+    broken: str | None
+    start: str
+    backend: str
+    device: str
+    staged: bool
+    reason: str
+    torch: str
+    seconds: float
+    outcome: Outcome
+    error: Failure | None
+    checks: tuple[Check, ...]
+    metrics: Mapping[str, Metric]
+    how: Mapping[str, str]
+    timeline: Timeline
+    verdict: Verdict
+
+    def shows(self, expect: str) -> bool:
+        """Whether a planted break came out as it was declared to, and not in some other way."""
+        if expect == "hangs":
+            return self.outcome == "hung"
+        if expect.startswith("crashes:"):
+            cause = re.escape(expect.removeprefix("crashes:").strip())
+            # Later lines of the message tell of the ranks that only failed in its wake.
+            first = self.error.message.split("\n")[0] if self.error else ""
+            found = re.search(rf"\b(raised|died of) {cause}\b", first)
+            return self.outcome == "crashed" and found is not None
+        named = [check for check in self.checks if check.name == expect]
+        return self.outcome == "finished" and any(not check.holds for check in named)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Report":
+        """Read a report; one that is not as we know it is an error, never a guess."""
+        if data.get("schema") != SCHEMA:
+            raise LabError("report_schema", found=data.get("schema"), known=SCHEMA)
+        try:
+            return cls(
+                demo=_is(str, data["demo"]),
+                ranks=_is(int, data["ranks"]),
+                args={name: _scalar(value) for name, value in _items(data["args"])},
+                broken=None if data["broken"] is None else _is(str, data["broken"]),
+                start=_is(str, data["start"]),
+                backend=_is(str, data["backend"]),
+                device=_is(str, data["device"]),
+                staged=_is(bool, data["staged"]),
+                reason=_is(str, data["reason"]),
+                torch=_is(str, data["torch"]),
+                seconds=float(_value(data["seconds"])),
+                outcome=_one_of(Outcome, data["outcome"]),
+                error=None if data["error"] is None else _failure(data["error"]),
+                checks=tuple(_check(each) for each in _list(data["checks"])),
+                metrics={name: _metric(value) for name, value in _items(data["metrics"])},
+                how={name: _is(str, value) for name, value in _items(data["how"])},
+                timeline=_timeline(data["timeline"]),
+                verdict=_one_of(Verdict, data["verdict"]),
+            )
+        except KeyError as error:
+            raise LabError("report_field", reason=f"{error.args[0]} is missing") from None
+        except (TypeError, ValueError) as error:
+            raise LabError("report_field", reason=str(error)) from None
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as strict JSON: NaN and infinities as strings."""
+        return {"schema": SCHEMA, **_plain(self)}
+
+
+def _plain(value: object) -> Any:
+    """Dataclasses as objects, tuples as lists, what JSON cannot say as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Report | Check | Event | Timeline | Failure):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in _items(cast("object", value))}
+    if isinstance(value, tuple):
+        return [_plain(each) for each in cast("tuple[object, ...]", value)]
+    return value
+
+
+def _is(kind: type[T], value: object) -> T:
+    if type(value) is not kind:
+        raise TypeError(f"{value!r} is not {kind.__name__}")
+    return value
+
+
+def _one_of(choices: Any, value: object) -> Any:
+    if value not in get_args(choices):
+        raise ValueError(f"{value!r} is none of {', '.join(get_args(choices))}")
+    return value
+
+
+def _items(value: object) -> Sequence[tuple[str, object]]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{value!r} is not an object")
+    return list(cast("Mapping[str, object]", value).items())
+
+
+def _list(value: object) -> Sequence[object]:
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"{value!r} is not a list")
+    return cast("Sequence[object]", value)
+
+
+def _scalar(value: object) -> Scalar:
+    return value if isinstance(value, str) else _value(value)
+
+
+def _value(value: object) -> Value:
+    if value in ("NaN", "Infinity", "-Infinity"):
+        return float(cast("str", value))
+    if isinstance(value, bool | int | float):
+        return value
+    raise TypeError(f"{value!r} is not a number")
+
+
+def _metric(value: object) -> Metric:
+    if isinstance(value, list):
+        return tuple(_value(each) for each in _list(cast("object", value)))
+    return _value(value)
+
+
+def _check(value: object) -> Check:
+    data = dict(_items(value))
+    return Check(
+        name=_is(str, data["name"]),
+        measured=_value(data["measured"]),
+        relation=_is(str, data["relation"]),
+        expected=_value(data["expected"]),
+        holds=_is(bool, data["holds"]),
+    )
+
+
+def _timeline(value: object) -> Timeline:
+    if value is None:
+        return Timeline()
+    data = dict(_items(value))
+    return Timeline(
+        clock=_is(str, data["clock"]),
+        events=tuple(_event(each) for each in _list(data["events"])),
+    )
+
+
+def _event(value: object) -> Event:
+    data = dict(_items(value))
+    return Event(
+        schedule=_is(str, data["schedule"]),
+        rank=_is(int, data["rank"]),
+        name=_is(str, data["name"]),
+        start=float(_value(data["start"])),
+        end=float(_value(data["end"])),
+    )
+
+
+def _failure(value: object) -> Failure:
+    data = dict(_items(value))
+    rank = data["rank"]
+    return Failure(
+        rank=None if rank is None else _is(int, rank),
+        message=_is(str, data["message"]),
+        stacks=tuple(each if each is None else _is(str, each) for each in _list(data["stacks"])),
+    )
