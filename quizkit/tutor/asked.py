@@ -5,36 +5,21 @@ the diary can be looked at as the learner saw it.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from quizkit.bank.formula import FormulaError, Number, Value
+from quizkit.bank.draw import draws
+from quizkit.bank.functions import Number
 from quizkit.bank.model import Choice, Numeric, Order, Question, Text
 from quizkit.words import Lang
 
+if TYPE_CHECKING:  # only `trace` and `bug` show code; the others need not load the laboratory
+    from quizkit.lab.excerpt import Excerpt
+
 _PLACE = re.compile(r"\{(\w+)\}")
-_MOST_DRAWS = 1000
-
-
-class Code(Protocol):
-    """A function of a demo, as shown to the learner (an excerpt)."""
-
-    @property
-    def lines(self) -> Sequence[str]:
-        """The lines, in order."""
-        ...
-
-    @property
-    def first(self) -> int:
-        """The number in the demo's file of the first line."""
-        ...
-
-    @property
-    def changed(self) -> frozenset[int]:
-        """Which lines, counted from 1, the planted bug changed."""
-        ...
+_TRIES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +30,7 @@ class Asked:
     seed: int
     values: Mapping[str, Number] = field(default_factory=dict[str, Number])
     order: tuple[int, ...] = ()
-    code: Code | None = None
+    code: "Excerpt | None" = None
 
     def fill(self, text: Text, lang: Lang) -> str:
         """The text with this asking's numbers in it; other braces are left alone."""
@@ -67,9 +52,9 @@ class Asked:
         return place[0]
 
 
-def ask(question: Question, seed: int, code: Code | None = None) -> Asked:
+def ask(question: Question, seed: int, code: "Excerpt | None" = None) -> Asked:
     """One asking; the same seed gives the same one."""
-    values = _draw(question, seed) if isinstance(question, Numeric) else {}
+    values: Mapping[str, Number] = _draw(question, seed) if isinstance(question, Numeric) else {}
     order: tuple[int, ...] = ()
     match question:
         case Choice():
@@ -92,20 +77,19 @@ def show_number(number: Number) -> str:
 
 
 def _draw(question: Numeric, seed: int) -> dict[str, Number]:
+    # Not Random.choice: only random() is promised to stay the same from Python to Python.
     random = Random(f"{seed}:values")  # noqa: S311  a draw, not a secret
-    for _ in range(_MOST_DRAWS):
-        values: dict[str, Number] = {
-            name: choices[int(random.random() * len(choices))]
-            for name, choices in question.params.items()
+    for _ in range(_TRIES):
+        drawn = {
+            name: values[int(random.random() * len(values))]
+            for name, values in question.params.items()
         }
-        known: Mapping[str, Value] = values
-        if question.where is None or question.where.truth(known):
-            return values
-    raise FormulaError(f"`{question.where}` lets almost no draw of {question.id} through")
+        if question.where is None or question.where.truth(dict(drawn)):
+            return drawn
+    return next(draws(question))
 
 
 def _shuffled(count: int, seed: int) -> tuple[int, ...]:
-    # Not Random.shuffle: only random() is promised to stay the same from Python to Python.
     random = Random(f"{seed}:order")  # noqa: S311
     order = list(range(count))
     for last in range(count - 1, 0, -1):

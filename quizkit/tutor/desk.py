@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from quizkit.bank.model import Question
 from quizkit.tutor.asked import Asked
-from quizkit.tutor.grade import Note, Verdict
+from quizkit.tutor.verdict import Note, Verdict
 from quizkit.words import Lang
 
 if TYPE_CHECKING:  # the first question does not wait for the court

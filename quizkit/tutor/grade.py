@@ -9,33 +9,167 @@ What is given, by kind (all of it can be JSON):
     trace    the text as typed
     bug      {"line": counted from 1 in the excerpt, "reasons": [index ticked, ...]}
     essay    {"text": words, "points": [index ticked, ...], "vetoes": [index ticked, ...]}
+
+and how it is scored:
+
+    choice   right if exactly the right options are picked; with several, the score is the share
+             (picked right - picked wrong) / right ones, at least 0
+    numeric  within the question's tolerance, in any unit that can be turned into the asked one
+    order    share of the pairs that the key puts in an order; right if all of them are
+    cloze    share of the gaps
+    trace    exact or within the tolerance; of a list, the share of its elements
+    bug      right if the line is; the line is half of the score, the reasons the other half
+    essay    ticked points / all points; right from 70 %. Each veto that was said halves what the
+             score can be at most, and with one the answer is not right
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
-from quizkit.bank.model import Text, Trap
+from quizkit.bank.functions import is_number
+from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, RubricPoint, Text, Trace
+from quizkit.tutor.asked import Asked
+from quizkit.tutor.evidence import evidence
+from quizkit.tutor.typed import grade_cloze, grade_numeric, grade_trace
+from quizkit.tutor.verdict import Note, UnreadableError, Verdict, as_list, as_mapping
+from quizkit.words import say
 
-Note = tuple[str, Mapping[str, object]]
-"""A sentence to show: its key in the words and the values for its places."""
+__all__ = ["Note", "UnreadableError", "Verdict", "grade", "ordered_pairs"]
 
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What an answer is worth, what was expected, and which mistake it was."""
-
-    right: bool
-    score: float
-    expected: Text
-    myth: str | None = None
-    trap: Trap | None = None
-    notes: tuple[Note, ...] = ()
-    number: float | None = None
+PASS = 0.7
 
 
-class UnreadableError(ValueError):
-    """What was typed cannot be read as an answer; it is asked again, never counted as wrong."""
+def grade(asked: Asked, given: object) -> Verdict:
+    """The verdict. Raises UnreadableError where what was given is no answer at all."""
+    match asked.question:
+        case Choice() as question:
+            return _choice(question, given)
+        case Numeric() as question:
+            return grade_numeric(question, asked, given)
+        case Order() as question:
+            return _order(question, given)
+        case Cloze() as question:
+            return grade_cloze(question, asked, given)
+        case Trace() as question:
+            return grade_trace(question, given)
+        case Bug() as question:
+            return _bug(question, asked, given)
+        case Essay() as question:
+            return _essay(question, given)
+        case _:
+            raise AssertionError(asked.question.kind)
 
-    def __init__(self, key: str, **values: object) -> None:
-        super().__init__(key)
-        self.note: Note = (key, values)
+
+def _choice(question: Choice, given: object) -> Verdict:
+    picked = _ticks([given] if is_number(given) else given, len(question.options))
+    if not picked or (len(picked) > 1 and not question.several):
+        raise UnreadableError("pick_some" if question.several else "pick_one")
+    right = {i for i, option in enumerate(question.options) if option.correct}
+    hits, misses = len(right & picked), len(picked - right)
+    exact = picked == right
+    texts = [question.options[i].text for i in sorted(right)]
+    wrong = [question.options[i] for i in sorted(picked - right)]
+    verdict = Verdict(
+        right=exact,
+        score=max(0.0, (hits - misses) / len(right)),
+        expected=Text("；".join(t.zh for t in texts), "; ".join(t.en for t in texts)),
+        myth=next((option.myth for option in wrong if option.myth), None),
+    )
+    if not question.several or exact:
+        return verdict
+    note: Note = ("study.partial", {"hits": hits, "of": len(right), "misses": misses})
+    return replace(verdict, notes=(note,))
+
+
+def _order(question: Order, given: object) -> Verdict:
+    known = [step.id for step in question.steps]
+    order = [str(each) for each in as_list(given)]
+    if sorted(order) != sorted(known):
+        raise UnreadableError("every_step_once", steps=", ".join(known))
+    pairs = ordered_pairs(question)
+    kept = sum(order.index(first) < order.index(second) for first, second in pairs)
+    texts = [step.text for step in question.steps]
+    verdict = Verdict(
+        right=kept == len(pairs),
+        score=kept / len(pairs) if pairs else 1.0,
+        expected=Text(" → ".join(t.zh for t in texts), " → ".join(t.en for t in texts)),
+    )
+    if verdict.right:
+        return verdict
+    return replace(verdict, notes=(("study.pairs", {"kept": kept, "of": len(pairs)}),))
+
+
+def ordered_pairs(question: Order) -> list[tuple[str, str]]:
+    """Which step has to come before which: all pairs, or with `after` what follows from it."""
+    ids = [step.id for step in question.steps]
+    if question.after is None:
+        return [(a, b) for i, a in enumerate(ids) for b in ids[i + 1 :]]
+    before: dict[str, set[str]] = {}
+    for step in ids:  # a step is listed after everything that comes before it
+        direct = set(question.after.get(step, ()))
+        before[step] = direct.union(*(before.get(each, set()) for each in direct))
+    return [(first, step) for step in ids for first in ids if first in before[step]]
+
+
+def _bug(question: Bug, asked: Asked, given: object) -> Verdict:
+    code = asked.code
+    if code is None:
+        raise TypeError(f"{question.id} is a bug and was asked without its code")
+    parts = as_mapping({"line": given} if is_number(given) else given)
+    line = parts.get("line")
+    if not is_number(line) or line not in range(1, len(code.lines) + 1):
+        raise UnreadableError("no_such_line", last=len(code.lines))
+    hit = line in code.changed
+    ticked = _ticks(parts.get("reasons", []), len(question.reasons))
+    share = _points(question.reasons, ticked)
+    shown = [(n, code.lines[n - 1].strip()) for n in sorted(code.changed)]
+    return Verdict(
+        right=hit,
+        score=(1 + share) / 2 if hit else 0.0,
+        expected=Text(
+            "\n".join(say("study.line", "zh", line=n, code=text) for n, text in shown),
+            "\n".join(say("study.line", "en", line=n, code=text) for n, text in shown),
+        ),
+        notes=(("study.reasons", {"percent": round(100 * share)}),) if hit else (),
+    )
+
+
+def _essay(question: Essay, given: object) -> Verdict:
+    parts = as_mapping({"text": given} if isinstance(given, str) else given)
+    text = str(parts.get("text", ""))
+    ticked, said = parts.get("points"), parts.get("vetoes")
+    # Nobody there to tick: then the keywords do.
+    if ticked is None:
+        ticked = [i for i, p in enumerate(question.rubric) if evidence(text, p.keywords)]
+    if said is None:
+        said = [i for i, v in enumerate(question.vetoes) if evidence(text, v.keywords)]
+    ticked = _ticks(ticked, len(question.rubric))
+    said = _ticks(said, len(question.vetoes))
+    share = _points(question.rubric, ticked)
+    score = min(share, 0.5 ** len(said))
+    vetoes = [question.vetoes[i] for i in sorted(said)]
+    notes: list[Note] = [
+        ("study.points", {"percent": round(100 * share), "need": round(100 * PASS)})
+    ]
+    if vetoes:
+        notes.append(("study.vetoes", {"count": len(vetoes), "percent": round(100 * score)}))
+    says = [point.says for point in question.rubric]
+    return Verdict(
+        right=share >= PASS and not vetoes,
+        score=score,
+        expected=Text("\n".join(t.zh for t in says), "\n".join(t.en for t in says)),
+        myth=next((veto.myth for veto in vetoes if veto.myth), None),
+        notes=tuple(notes),
+    )
+
+
+def _points(points: Sequence[RubricPoint], ticked: set[int]) -> float:
+    every = sum(point.points for point in points)
+    return sum(points[i].points for i in ticked) / every if every else 1.0
+
+
+def _ticks(given: object, count: int) -> set[int]:
+    ticked = [each for each in as_list(given) if is_number(each) and each in range(count)]
+    if len(ticked) != len(as_list(given)):
+        raise UnreadableError("no_such_option", last=count - 1)
+    return {int(each) for each in ticked}

@@ -1,0 +1,152 @@
+"""Grading what was typed: numbers, gaps, predictions. Spelling never makes a right answer wrong."""
+
+from dataclasses import replace
+from typing import cast
+
+from quizkit.bank.formula import FormulaError
+from quizkit.bank.functions import Number, is_number
+from quizkit.bank.model import Cloze, Gap, Numeric, Text, Trace, Trap
+from quizkit.tutor.asked import Asked, show_number
+from quizkit.tutor.evidence import folded
+from quizkit.tutor.measure import read_measure
+from quizkit.tutor.numbers import number_list, plain_number, split_number, tidy
+from quizkit.tutor.units import read_unit
+from quizkit.tutor.verdict import Note, UnreadableError, Verdict, as_mapping
+
+_EXACT = 1e-9
+
+
+def near(number: float, wanted: Number, within: float) -> bool:
+    """Whether a number is within the tolerance: relative, or absolute where 0 is wanted."""
+    room = max(within, _EXACT) * (abs(wanted) or 1.0)
+    return abs(number - wanted) <= room * (1 + _EXACT)
+
+
+def grade_numeric(question: Numeric, asked: Asked, given: object) -> Verdict:
+    """A number: in any unit that can be turned into the asked one, with the trap that was hit."""
+    measure = read_measure(_typed(given), question.unit)
+    answer = question.answer.number(asked.values)
+    expected = f"{show_number(answer)} {question.unit}".strip()
+    verdict = Verdict(False, 0.0, Text(expected, expected))
+    accepted = [v for v in (*measure.values, *measure.shares) if near(v, answer, question.within)]
+    if accepted:
+        return replace(verdict, right=True, score=1.0, number=accepted[0])
+    if not measure.values:
+        words = {"typed": measure.unit, "asked": question.unit or "1"}
+        return replace(verdict, notes=(("study.wrong_unit", words),))
+    number = measure.values[0]
+    verdict = replace(verdict, number=number)
+    if measure.converted:
+        typed = f"{show_number(measure.raw)} {measure.unit}"
+        turned = f"{show_number(number)} {question.unit}".strip()
+        note: Note = ("study.converted", {"typed": typed, "turned": turned})
+        verdict = replace(verdict, notes=(note,))
+    trap = _trap(question, asked, number, answer)
+    return replace(verdict, trap=trap, myth=trap.myth) if trap else verdict
+
+
+def _trap(question: Numeric, asked: Asked, number: float, answer: Number) -> Trap | None:
+    """The trap that was hit, the nearest if several were."""
+    hit: list[tuple[float, Trap]] = []
+    for trap in question.traps:
+        try:
+            value = trap.formula.number(asked.values)
+        except FormulaError:  # for this draw the wrong formula has no value: nobody got it
+            continue
+        # With these numbers the trap gives the right answer: to name it would be wrong.
+        apart = not near(value, answer, question.within)
+        if apart and near(number, value, question.within):
+            hit.append((abs(number - value), trap))
+    return min(hit, key=lambda each: each[0])[1] if hit else None
+
+
+def grade_cloze(question: Cloze, asked: Asked, given: object) -> Verdict:
+    """Gaps: by spelling, by synonym, or by being the same number."""
+    names = [*question.gaps]
+    filled = {names[0]: given} if isinstance(given, str) and len(names) == 1 else as_mapping(given)
+    if any(not isinstance(filled.get(name), str) for name in names):
+        raise UnreadableError("every_gap", gaps=", ".join(names))
+    wrong = [
+        name for name, gap in question.gaps.items() if not _fits(gap, str(filled[name]), asked)
+    ]
+    answers = [gap.answer for gap in question.gaps.values()]
+    verdict = Verdict(
+        right=not wrong,
+        score=1 - len(wrong) / len(names),
+        expected=Text(" · ".join(t.zh for t in answers), " · ".join(t.en for t in answers)),
+    )
+    if wrong and len(names) > 1:
+        return replace(verdict, notes=(("study.gaps", {"gaps": ", ".join(wrong)}),))
+    return verdict
+
+
+def _fits(gap: Gap, typed: str, asked: Asked) -> bool:
+    spellings = (gap.answer.zh, gap.answer.en, *gap.also)
+    if folded(typed) in {folded(spelling) for spelling in spellings}:
+        return True
+    number = plain_number(typed)
+    if gap.value is not None and number is not None:
+        try:
+            value = gap.value(asked.values)
+        except FormulaError:  # it stands for something that only a run knows
+            value = None
+        if is_number(value) and near(number, value, 0):
+            return True
+    return any(_same_measure(typed, spelling) for spelling in spellings)
+
+
+def _same_measure(typed: str, spelling: str) -> bool:
+    """Whether both are one number: 0.5 and 1/2, 16 GB and 16000 MB; 1F1B is no number."""
+    wanted, found = split_number(tidy(spelling)), split_number(tidy(typed))
+    if wanted is None or found is None or bool(wanted[1]) != bool(found[1]):
+        return wanted is not None and found is not None and _percents(wanted, found)
+    if not wanted[1]:
+        return near(found[0], wanted[0], 0)
+    units = read_unit(wanted[1], None)
+    if not units or not (units[0].dimensions or wanted[1] == "%"):
+        return False
+    try:
+        return any(near(v, wanted[0], 0) for v in read_measure(typed, wanted[1]).values)
+    except UnreadableError:
+        return False
+
+
+def _percents(one: tuple[float, str], other: tuple[float, str]) -> bool:
+    """Whether one has a percent sign, the other none, and both are the same share."""
+    if {one[1], other[1]} != {"%", ""}:
+        return False
+    shares = [number / 100 if unit else number for number, unit in (one, other)]
+    return near(shares[0], shares[1], 0)
+
+
+def grade_trace(question: Trace, given: object) -> Verdict:
+    """What a run prints or counts: a number, or a list of them."""
+    answer = question.answer
+    if not isinstance(answer, tuple):
+        measure = read_measure(_typed(given), "")
+        right = [v for v in measure.values if near(v, answer, question.within)]
+        shown = show_number(answer)
+        number = right[0] if right else measure.raw
+        return Verdict(bool(right), float(bool(right)), Text(shown, shown), number=number)
+    typed = _typed(given)
+    numbers = number_list(typed, len(answer))
+    if not numbers:
+        raise UnreadableError("not_numbers", text=typed.strip())
+    hits = sum(near(n, a, question.within) for n, a in zip(numbers, answer, strict=False))
+    right = hits == len(answer) == len(numbers)
+    shown = "[" + ", ".join(show_number(each) for each in answer) + "]"
+    verdict = Verdict(right, hits / max(len(answer), len(numbers)), Text(shown, shown))
+    if len(numbers) != len(answer):
+        note: Note = ("study.length", {"given": len(numbers), "wanted": len(answer)})
+        return replace(verdict, notes=(note,))
+    return verdict
+
+
+def _typed(given: object) -> str:
+    if isinstance(given, str) and given.strip():
+        return given
+    if is_number(given):
+        return repr(given)
+    if isinstance(given, list) and given:
+        return " ".join(str(each) for each in cast("list[object]", given))
+    raise UnreadableError("nothing_typed")

@@ -1,0 +1,45 @@
+"""What grading brings back: a verdict, or that there was nothing to judge."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from quizkit.bank.model import Text, Trap
+
+Note = tuple[str, Mapping[str, object]]
+"""A sentence to show: its key in the words and the values for its places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an answer is worth, what was expected, and which mistake it was."""
+
+    right: bool
+    score: float
+    expected: Text
+    myth: str | None = None
+    trap: Trap | None = None
+    notes: tuple[Note, ...] = ()
+    number: float | None = None
+
+
+class UnreadableError(ValueError):
+    """What was given cannot be read as an answer; it is asked again, never counted as wrong."""
+
+    def __init__(self, key: str, **values: object) -> None:
+        super().__init__(key, values)
+        self.note: Note = (f"study.{key}", values)
+
+
+def as_list(given: object) -> list[object]:
+    """What was given, which has to be a list."""
+    if not isinstance(given, list | tuple):
+        raise UnreadableError("needs_list")
+    return [*cast("Sequence[object]", given)]
+
+
+def as_mapping(given: object) -> Mapping[str, object]:
+    """What was given, which has to have named parts."""
+    if not isinstance(given, Mapping):
+        raise UnreadableError("needs_parts")
+    return cast("Mapping[str, object]", given)

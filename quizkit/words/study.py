@@ -1,0 +1,73 @@
+"""What the study session says: verdicts, notes, why something cannot be read."""
+
+from quizkit.words import Words
+
+WORDS: Words = {
+    "partial": {
+        "zh": "选对 {hits} 个（共 {of} 个正确），多选了 {misses} 个；每多选一个错的抵掉一个对的。",
+        "en": "{hits} of {of} right ones picked, {misses} wrong; each wrong pick cancels a right one.",
+    },
+    "wrong_unit": {
+        "zh": "单位不对：你写的是 {typed}，问的是 {asked}，两者无法换算。",
+        "en": "Wrong unit: you wrote {typed}, the question asks for {asked}, and one does not convert into the other.",
+    },
+    "converted": {
+        "zh": "你写的 {typed} 换算过来是 {turned}。",
+        "en": "Your {typed} is {turned}.",
+    },
+    "pairs": {
+        "zh": "{of} 对先后关系里对了 {kept} 对。",
+        "en": "{kept} of {of} before-and-after pairs are right.",
+    },
+    "gaps": {"zh": "没填对的空：{gaps}。", "en": "Not right: {gaps}."},
+    "length": {
+        "zh": "你写了 {given} 个数，应该是 {wanted} 个。",
+        "en": "You gave {given} numbers; there are {wanted}.",
+    },
+    "line": {"zh": "第 {line} 行：{code}", "en": "line {line}: {code}"},
+    "reasons": {
+        "zh": "行找对了；原因得分 {percent}%。",
+        "en": "The line is right; the reasons score {percent}%.",
+    },
+    "points": {
+        "zh": "要点得分 {percent}%，{need}% 算通过。",
+        "en": "The points come to {percent}%; {need}% passes.",
+    },
+    "vetoes": {
+        "zh": "说了 {count} 句不该说的话，总分最多 {percent}%，不算通过。",
+        "en": "{count} thing(s) that must not be said: {percent}% at most, and no pass.",
+    },
+    "not_a_number": {
+        "zh": "“{text}”读不出数来。可以写 0.273、27.3%、3/11、1e9、12 GB。",
+        "en": "“{text}” is not a number. Write 0.273, 27.3%, 3/11, 1e9 or 12 GB.",
+    },
+    "not_numbers": {
+        "zh": "“{text}”不是一串数。可以写 4 3 2 1，也可以写 [4, 3, 2, 1]。",
+        "en": "“{text}” is not a list of numbers. Write 4 3 2 1 or [4, 3, 2, 1].",
+    },
+    "unknown_unit": {
+        "zh": "不认识单位“{typed}”。这里问的是 {asked}，也可以不写单位。",
+        "en": "“{typed}” is no unit known here. The question asks for {asked}; the unit may be left out.",
+    },
+    "pick_one": {"zh": "单选题，请选一个。", "en": "Pick one option."},
+    "pick_some": {"zh": "请至少选一个。", "en": "Pick at least one option."},
+    "no_such_option": {
+        "zh": "没有这个选项；编号是 0 到 {last}。",
+        "en": "There is no such option; they are numbered 0 to {last}.",
+    },
+    "every_step_once": {
+        "zh": "每一步都要出现一次：{steps}。",
+        "en": "Every step once: {steps}.",
+    },
+    "every_gap": {"zh": "每个空都要填：{gaps}。", "en": "Fill every gap: {gaps}."},
+    "no_such_line": {
+        "zh": "没有这一行；行号是 1 到 {last}。",
+        "en": "There is no such line; they are numbered 1 to {last}.",
+    },
+    "nothing_typed": {"zh": "还没有写答案。", "en": "Nothing was typed."},
+    "needs_list": {"zh": "这道题的答案是一个列表。", "en": "The answer to this one is a list."},
+    "needs_parts": {
+        "zh": "这道题的答案要分项写（名称: 内容）。",
+        "en": "The answer to this one has named parts.",
+    },
+}

@@ -1,0 +1,273 @@
+"""A right answer is right in any spelling; a wrong one is named."""
+
+import pytest
+
+from quizkit.bank.model import Choice
+from quizkit.bank.reader import Bank
+from quizkit.lab.excerpt import Excerpt
+from quizkit.tutor.asked import Asked, ask
+from quizkit.tutor.evidence import evidence
+from quizkit.tutor.grade import UnreadableError, Verdict, grade
+
+CODE = Excerpt(
+    ("def story():", "    for step in range(n - 1):", "        go()"), 40, frozenset({2})
+)
+
+
+def verdict(bank: Bank, question: str, given: object, seed: int = 1) -> Verdict:
+    return grade(ask(bank.questions[question], seed, CODE), given)
+
+
+def with_n(bank: Bank, n: int) -> Asked:
+    question = bank.questions["comm/ring-share"]
+    return next(a for seed in range(100) if (a := ask(question, seed)).values["n"] == n)
+
+
+def notes(verdict: Verdict) -> list[str]:
+    return [key for key, _ in verdict.notes]
+
+
+def test_one_option(bank: Bank):
+    assert verdict(bank, "pp/stages", [0]).right
+    assert verdict(bank, "pp/stages", 0).score == 1
+    wrong = verdict(bank, "pp/stages", [1])
+    assert (wrong.right, wrong.score, wrong.myth) == (False, 0, "1f1b-cuts-bubble")
+    assert wrong.expected["zh"] == "激活显存"
+    assert verdict(bank, "pp/stages", [2]).myth is None
+
+
+@pytest.mark.parametrize("given", [[], [0, 1], [3], [-1], ["0"], "0", None, [True], {"a": 1}])
+def test_what_is_no_pick_is_asked_again(bank: Bank, given: object):
+    with pytest.raises(UnreadableError):
+        verdict(bank, "pp/stages", given)
+
+
+@pytest.mark.parametrize(
+    ("given", "right", "score"),
+    [
+        ([0, 1, 2], True, 1),
+        ([2, 1, 0], True, 1),
+        ([0, 1], False, 2 / 3),
+        ([0, 1, 2, 3], False, 2 / 3),
+        ([0, 3], False, 0),
+        ([3], False, 0),
+    ],
+)
+def test_several_options_give_partial_credit_and_say_so(
+    bank: Bank, given: list[int], right: bool, score: float
+):
+    found = verdict(bank, "pp/bubble-parts", given)
+    assert (found.right, found.score) == (right, pytest.approx(score))
+    assert notes(found) == ([] if right else ["study.partial"])
+    assert found.myth == ("1f1b-cuts-bubble" if 3 in given else None)
+
+
+def test_a_number_within_the_tolerance(bank: Bank):
+    asked = with_n(bank, 4)
+    for given in ("1.5", "３/2", "2*(4-1)/4", "1.507", "1.5x", "1.5 倍", "150%", 1.5):
+        assert grade(asked, given).right, given
+    assert grade(asked, "1.5").number == 1.5
+    assert not grade(asked, "1.52").right
+
+
+def test_the_trap_that_was_hit_is_named(bank: Bank):
+    found = grade(with_n(bank, 4), "0.75")
+    assert found.trap is not None
+    assert found.trap.forgot["zh"] == "忘了 all-gather 那一半"
+    assert (found.right, found.score, found.myth) == (False, 0, "half-ring")
+    assert grade(with_n(bank, 4), "0.9").trap is None
+
+
+def test_a_trap_that_is_right_for_this_draw_is_never_named(bank: Bank):
+    # n = 2: the answer is 1; so is half of 2, the trap `2` is not.
+    asked = with_n(bank, 2)
+    assert grade(asked, "1").right
+    assert grade(asked, "1").trap is None
+    named = grade(asked, "2").trap
+    assert named is not None
+    assert named.forgot["en"] == "the share that stays"
+
+
+@pytest.mark.parametrize(
+    "given", ["0.2727", "3/11", "27.3%", "27.27 %", "27.3", "百分之27.3", ".2727"]
+)
+def test_a_share_in_any_spelling(bank: Bank, given: str):
+    found = verdict(bank, "comm/idle-share", given)
+    assert found.right
+    assert found.number == pytest.approx(0.2727, abs=1e-3)
+
+
+def test_gb_is_not_gib(bank: Bank):
+    assert verdict(bank, "comm/buffer", "16").right
+    assert verdict(bank, "comm/buffer", "16384 MiB").right
+    assert verdict(bank, "comm/buffer", "17.18 GB").right
+    wrong = verdict(bank, "comm/buffer", "16 GB")
+    assert not wrong.right
+    assert wrong.notes == (("study.converted", {"typed": "16 GB", "turned": "14.9012 GiB"}),)
+    assert not verdict(bank, "comm/speed", "50 Gbps").right
+    assert verdict(bank, "comm/speed", "400 Gbps").right
+
+
+def test_a_wrong_unit_is_named(bank: Bank):
+    wrong = verdict(bank, "comm/buffer", "16 ms")
+    assert wrong.notes == (("study.wrong_unit", {"typed": "ms", "asked": "GiB"}),)
+    assert wrong.number is None
+
+
+@pytest.mark.parametrize("given", ["", "  ", "many", [], None, {"a": 1}, True])
+def test_what_is_no_number_is_asked_again(bank: Bank, given: object):
+    with pytest.raises(UnreadableError):
+        verdict(bank, "comm/buffer", given)
+
+
+def test_order_counts_pairs(bank: Bank):
+    assert verdict(bank, "pp/order", ["forward", "send", "backward", "step"]).right
+    swapped = verdict(bank, "pp/order", ["send", "forward", "backward", "step"])
+    assert (swapped.right, swapped.score) == (False, pytest.approx(5 / 6))
+    assert swapped.notes == (("study.pairs", {"kept": 5, "of": 6}),)
+    assert verdict(bank, "pp/order", ["step", "backward", "send", "forward"]).score == 0
+    assert swapped.expected["en"] == "forward → send → backward → optimiser step"
+
+
+@pytest.mark.parametrize("log", range(4))
+def test_a_partial_order_leaves_a_step_free(bank: Bank, log: int):
+    order = ["forward", "backward", "step"]
+    order.insert(log, "log")
+    assert verdict(bank, "pp/partial-order", order).right
+
+
+def test_a_partial_order_knows_what_follows_from_it(bank: Bank):
+    # step after backward after forward: step before forward breaks a pair nobody wrote down.
+    wrong = verdict(bank, "pp/partial-order", ["step", "forward", "backward", "log"])
+    assert wrong.score == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("given", [["forward"], ["a", "b", "c", "d"], "forward", ["forward"] * 4])
+def test_every_step_once(bank: Bank, given: object):
+    with pytest.raises(UnreadableError):
+        verdict(bank, "pp/order", given)
+
+
+GAPS = {"gap1": "all-reduce", "gap2": "0.5", "gap3": "16 GB", "gap4": "1F1B"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"gap1": " ＡＬＬ  Reduce "},
+        {"gap1": "allreduce"},
+        {"gap1": "全规约"},
+        {"gap1": "`all_reduce`"},
+        {"gap2": "1/2"},
+        {"gap2": "50%"},
+        {"gap2": "０．５０"},
+        {"gap3": "16000MB"},
+        {"gap3": "16 gb"},
+        {"gap4": "1f1b"},
+    ],
+)
+def test_a_gap_in_any_spelling(bank: Bank, given: dict[str, str]):
+    assert verdict(bank, "pp/cloze", GAPS | given).right
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"gap1": "reduce"}, {"gap2": "0.51"}, {"gap3": "16"}, {"gap3": "16 GiB"}, {"gap4": "1"}],
+)
+def test_a_wrong_gap_is_named(bank: Bank, given: dict[str, str]):
+    found = verdict(bank, "pp/cloze", GAPS | given)
+    assert (found.right, found.score) == (False, 0.75)
+    assert found.notes == (("study.gaps", {"gaps": next(iter(given))}),)
+
+
+def test_every_gap_is_filled(bank: Bank):
+    with pytest.raises(UnreadableError):
+        verdict(bank, "pp/cloze", {"gap1": "all-reduce"})
+
+
+@pytest.mark.parametrize("given", ["4 3 2 1", "[4,3,2,1]", "4，3，2，1", [4, 3, 2, 1]])
+def test_a_predicted_list(bank: Bank, given: object):
+    assert verdict(bank, "pp/trace-list", given).right
+
+
+def test_a_predicted_list_that_is_wrong(bank: Bank):
+    found = verdict(bank, "pp/trace-list", "4 4 2 1")
+    assert (found.right, found.score, found.expected["en"]) == (False, 0.75, "[4, 3, 2, 1]")
+    short = verdict(bank, "pp/trace-list", "4 3 2")
+    assert (short.right, notes(short)) == (False, ["study.length"])
+    with pytest.raises(UnreadableError):
+        verdict(bank, "pp/trace-list", "four three two one")
+
+
+def test_a_predicted_number(bank: Bank):
+    assert verdict(bank, "pp/trace-number", "1/4").right
+    assert verdict(bank, "pp/trace-number", "0.254").right
+    assert verdict(bank, "pp/trace-number", "0.26").number == 0.26
+    assert not verdict(bank, "pp/trace-number", "0.26").right
+
+
+def test_the_line_of_a_bug(bank: Bank):
+    full = verdict(bank, "pp/bug", {"line": 2, "reasons": [0, 1]})
+    assert (full.right, full.score) == (True, 1)
+    assert full.expected["zh"] == "第 2 行：for step in range(n - 1):"
+    some = verdict(bank, "pp/bug", {"line": 2, "reasons": [0]})
+    assert (some.right, some.score) == (True, pytest.approx((1 + 2 / 3) / 2))
+    assert verdict(bank, "pp/bug", 2).score == 0.5
+    wrong = verdict(bank, "pp/bug", {"line": 3, "reasons": [0, 1]})
+    assert (wrong.right, wrong.score) == (False, 0)
+    for given in ({"line": 0}, {"line": 4}, {"line": "2"}, {}, "2", {"line": 2, "reasons": [2]}):
+        with pytest.raises(UnreadableError):
+            verdict(bank, "pp/bug", given)
+
+
+def test_an_essay_is_its_ticks(bank: Bank):
+    def essay(points: list[int], vetoes: list[int]) -> Verdict:
+        return verdict(bank, "pp/essay", {"text": "...", "points": points, "vetoes": vetoes})
+
+    assert (essay([0, 1], []).right, essay([0, 1], []).score) == (True, 0.7)
+    assert (essay([0], []).right, essay([0], []).score) == (False, 0.5)
+    vetoed = essay([0, 1, 2], [0])
+    assert (vetoed.right, vetoed.score, vetoed.myth) == (False, 0.5, "1f1b-cuts-bubble")
+    assert essay([0, 1, 2], [0, 1]).score == 0.25
+    assert essay([2], [0]).score == 0.3
+    assert notes(vetoed) == ["study.points", "study.vetoes"]
+
+
+def test_an_essay_nobody_ticked_is_ticked_by_its_keywords(bank: Bank):
+    found = verdict(bank, "pp/essay", "峰值激活更低，气泡不变")
+    assert (found.right, found.score) == (True, 0.7)
+    assert verdict(bank, "pp/essay", "a smaller bubble").score == 0.2
+
+
+def test_evidence():
+    text = "ＡＬＬ reduce of the gradients; we apply 1F1B on 8 GPUs"
+    keywords = ("all-reduce", "gradient", "pp", "1f1b", "GPU", "激活", "")
+    assert evidence(text, keywords) == ("all-reduce", "gradient", "1f1b", "GPU")
+    assert evidence("流水线气泡率", ("气泡",)) == ("气泡",)
+
+
+def test_the_same_seed_is_the_same_asking(bank: Bank):
+    for question in bank.questions.values():
+        assert ask(question, 7) == ask(question, 7)
+    question = bank.questions["pp/bubble-parts"]
+    assert isinstance(question, Choice)
+    assert len({ask(question, seed).order for seed in range(50)}) > 10
+    assert all(sorted(ask(question, seed).order) == [0, 1, 2, 3] for seed in range(50))
+    assert {ask(bank.questions["comm/ring-share"], s).values["n"] for s in range(60)} == {
+        2,
+        3,
+        4,
+        8,
+    }
+
+
+def test_steps_are_never_shown_in_the_right_order(bank: Bank):
+    question = bank.questions["pp/order"]
+    assert all(ask(question, seed).order != (0, 1, 2, 3) for seed in range(200))
+
+
+def test_texts_are_filled(bank: Bank):
+    asked = with_n(bank, 4)
+    assert asked.fill(asked.question.prompt, "en").startswith("Ring all-reduce on 4 GPUs")
+    assert asked.fill(asked.question.explain, "zh") == "共 1.5 倍"

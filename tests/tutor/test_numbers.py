@@ -1,0 +1,135 @@
+"""Numbers and units as people type them."""
+
+import pytest
+
+from quizkit.tutor.measure import read_measure
+from quizkit.tutor.numbers import number_list, plain_number
+from quizkit.tutor.verdict import UnreadableError
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1,048,576", 1048576),
+        ("1 000 000", 1e6),
+        ("1_000", 1000),
+        ("１，０２４", 1024),
+        ("1,234.5", 1234.5),
+        ("0,273", 0.273),
+        ("27,3", 27.3),
+        ("1e9", 1e9),
+        ("3/11", 3 / 11),
+        ("2^30", 2**30),
+        ("3×10⁸", 3e8),
+        ("3x10^8", 3e8),
+        ("10⁹", 1e9),
+        ("10⁻³", 1e-3),
+        ("7万", 70000),
+        ("1.5 亿/8", 18750000),
+        ("12 billion", 12e9),
+        ("2(4-1)/4", 1.5),
+        ("−5", -5),
+        ("+4", 4),
+        ("-2^2", -4),
+        ("½", 0.5),
+        ("007", 7),
+        ("约 12", 12),
+        ("= 0.25", 0.25),
+        (".5", 0.5),
+        ("12。", 12),
+        ("70B/8", 70e9 / 8),
+    ],
+)
+def test_a_number_in_any_spelling(text: str, number: float):
+    assert plain_number(text) == pytest.approx(number, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "abc", "1..2", "1/0", "1e999", "2**99999", "(1+2", "12:30", "p-1", "9**9**9**9"]
+)
+def test_what_is_no_number(text: str):
+    assert plain_number(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["4 3 2 1", "[4,3,2,1]", "4，3，2，1", "4、3、2、1", "(4; 3; 2; 1)", "4, 3, 2, 1"]
+)
+def test_a_list_in_any_spelling(text: str):
+    assert number_list(text, 4) == [4, 3, 2, 1]
+
+
+def test_commas_of_a_list_group_digits_only_between_spaces():
+    assert number_list("1,024 2,048", 2) == [1024, 2048]
+    assert number_list("1,24", 2) == [1, 24]
+    assert number_list("1, two", 2) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "asked", "value"),
+    [
+        ("16 GB", "GB", 16),
+        ("16GB", "GB", 16),
+        ("16000 MB", "GB", 16),
+        ("16 gb", "GB", 16),
+        ("１６ ＧＢ", "GB", 16),
+        ("16", "GB", 16),
+        ("16G", "GB", 16),
+        ("16G", "GiB", 16),
+        ("16 GB", "GiB", 16e9 / 2**30),
+        ("16 GiB", "GB", 16 * 2**30 / 1e9),
+        ("16 gibibytes", "GiB", 16),
+        ("2 字节", "bytes", 2),
+        ("400 Gbps", "GB/s", 50),
+        ("400 Gbit/s", "GB/s", 50),
+        ("400 Gb/s", "Gb/s", 400),
+        ("50 GB/s", "Gb/s", 400),
+        ("50 Gb/s", "GB/s", 50),
+        ("50 GB/秒", "GB/s", 50),
+        ("50 GB per second", "GB/s", 50),
+        ("989 TFLOPS", "TFLOP/s", 989),
+        ("0.989 PFLOP/s", "TFLOP/s", 989),
+        ("6e9 FLOPs", "GFLOP", 6),
+        ("1500 us", "ms", 1.5),
+        ("1500 μs", "ms", 1.5),
+        ("2 小时", "min", 120),
+        ("48 GPU-hours", "GPU-days", 2),
+        ("48 卡时", "GPU-days", 2),
+        ("7B", "", 7e9),
+        ("7B params", "parameters", 7e9),
+        ("8 张", "GPUs", 8),
+        ("8 microbatches", "micro-batches", 8),
+        ("27.3%", "", 0.273),
+        ("27.3%", "%", 27.3),
+        ("百分之27.3", "", 0.273),
+        ("3倍", "", 3),
+        ("12 GB左右", "GB", 12),
+        ("4 KB/token", "bytes/token", 4000),
+        ("700 W", "kW", 0.7),
+    ],
+)
+def test_units_are_understood(typed: str, asked: str, value: float):
+    assert read_measure(typed, asked).values[0] == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("typed", "asked"),
+    [("16 GB", "s"), ("2 days", "GPU-hours"), ("8 GB", "tokens"), ("12%", "GB"), ("5 GB", "GB/s")],
+)
+def test_another_dimension_has_no_value(typed: str, asked: str):
+    assert read_measure(typed, asked).values == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "asked"),
+    [
+        ("12 foo", "GB"),
+        ("12p", ""),
+        ("16GB*2", "GB"),
+        ("4 3", ""),
+        ("12 (p-1)", ""),
+        ("12 p-m", ""),
+    ],
+)
+def test_a_rest_nobody_can_read_is_asked_again(typed: str, asked: str):
+    with pytest.raises(UnreadableError):
+        read_measure(typed, asked)
