@@ -21,6 +21,8 @@ from typing import Any, NoReturn
 from . import here, load, metric
 
 GRACE = 1.0  # seconds between a first failure, or a first return, and the end of the others
+SET_PDEATHSIG = 1
+HEAD = struct.Struct("<I")  # the size of the message that follows
 
 
 @dataclass(frozen=True)
@@ -40,16 +42,17 @@ class Task:
 
 @dataclass(frozen=True)
 class Link:
-    """A rank's connections to the process that started it, as descriptors."""
+    """A rank's descriptors, shared with the process that started it."""
 
-    results: int
-    control: int
-    stacks: int
+    results: int  # to it: messages
+    output: int  # to it: whatever is printed
+    control: int  # from it: nothing, until it closes
+    stacks: int  # a nameless file for faulthandler
 
     def tell(self, message: dict[str, Any]) -> None:
         """Send one message."""
         data = json.dumps(message).encode()
-        view = memoryview(struct.pack("<I", len(data)) + data)
+        view = memoryview(HEAD.pack(len(data)) + data)
         while view:
             view = view[os.write(self.results, view) :]
 
@@ -57,47 +60,72 @@ class Link:
 def die_with(parent: int) -> None:
     """Go when the process that started us goes, however it goes."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 
 
-def watch(control: int, released: threading.Event) -> None:
-    """Wait until the other end of the control pipe closes: all is done, or the parent is gone."""
-    os.read(control, 1)
-    if not released.is_set():
-        released.set()
-        # A rank that is still at work lost its parent; one that has reported leaves by itself.
-    if not reported.is_set():
-        os.kill(os.getpid(), signal.SIGKILL)
+class Release:
+    """Tells a rank that has reported that all is done, and one that has not that it is alone."""
+
+    def __init__(self, control: int):
+        self.reported = False
+        self._control = control
+        self._closed = threading.Event()
+        threading.Thread(target=self.watch, daemon=True).start()
+
+    def watch(self) -> None:
+        """Wait until the other end of the control pipe closes."""
+        os.read(self._control, 1)
+        if not self.reported:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self._closed.set()
+
+    def wait(self) -> None:
+        """Stay for the others, though not long: if they wait for us, they should be told."""
+        self._closed.wait(GRACE)
 
 
-reported = threading.Event()
-
-
-def serve_rank(
-    task: Task, number: int, store: Callable[[], Any], link: Link, parent: int, code: CodeType
-) -> NoReturn:
-    """The whole life of a started rank; ends the process."""
+def settle_in(link: Link, parent: int) -> Release:
+    """What a new process does first, before torch: it must not outlive its parent."""
     die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent owns Ctrl-C
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    os.dup2(2, 1)  # standard output belongs to the report
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for descriptor, number in ((nothing, 0), (link.output, 1), (link.output, 2)):
+        os.dup2(descriptor, number)
+    os.close(nothing)
+    os.close(link.output)
+    # Should the rank fork (a data loader does), its death must still close the pipe.
+    os.register_at_fork(after_in_child=lambda: os.close(link.results))
     faulthandler.enable(file=link.stacks, all_threads=True)
     faulthandler.register(signal.SIGUSR1, file=link.stacks, all_threads=False)
-    released = threading.Event()
-    threading.Thread(target=watch, args=(link.control, released), daemon=True).start()
-    message = lived(task, number, store, code, lambda: link.tell({"kind": "ready"}))
-    reported.set()
+    return Release(link.control)
+
+
+def serve_rank(
+    task: Task,
+    number: int,
+    store: Callable[[], Any],
+    link: Link,
+    release: Release,
+    code: CodeType,
+) -> NoReturn:
+    """The life of a started rank; ends the process."""
+
+    def ready() -> None:
+        link.tell({"kind": "ready", "pid": os.getpid()})
+
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    message = lived(task, number, store, code, number, ready)
     sys.stdout.flush()
     sys.stderr.flush()
+    release.reported = True
     link.tell(message)
-    # Leaving closes the sockets. After a good end, wait a little for the ranks still at work:
-    # but if they wait for this one, they should be told before long.
     if message["kind"] == "returned":
-        released.wait(GRACE)
-    os._exit(0)
+        release.wait()
+    os._exit(0)  # closes the sockets, which tells the others
 
 
 def lived(
@@ -105,77 +133,69 @@ def lived(
     number: int,
     store: Callable[[], Any],
     code: CodeType,
+    local: int,
     ready: Callable[[], None],
 ) -> dict[str, Any]:
     """Join the others, run main, and put into data how it ended."""
     me: here.Here | None = None
     try:
-        me = join(task, number, store)
+        me = join(task, number, store, local)
         ready()
         main = load.module(Path(task.path), task.text, code).main
-        metrics = metric.packed(main(**task.args), task.own_launch)
+        metrics = metric.packed(main(**task.args), task.ranks if task.own_launch else None)
         message = {"kind": "returned", "metrics": metrics}
     except here.Refused as refusal:
         message = {"kind": "refused", "message": str(refusal)}
-    except BaseException as error:  # noqa: BLE001  (SystemExit and KeyboardInterrupt too)
+    except BaseException as error:  # SystemExit too: main must return
         message = raised(error)
     return message | {
-        "at": time.monotonic(),
+        "at": time.time(),
         "checks": me.checks if me else [],
         "events": me.events if me else [],
     }
 
 
-def join(task: Task, number: int, store: Callable[[], Any]) -> here.Here:
-    """Become one of the ranks."""
+def join(task: Task, number: int, store: Callable[[], Any], local: int) -> here.Here:
+    """Become one of the ranks; `local` is the number among those on this machine."""
     import torch
+    import torch.distributed as dist
 
     torch.set_num_threads(1)  # the first call after a fork: OpenMP's threads did not come along
+    place = torch.device("cpu")
     if task.device == "cuda":
-        index = number % torch.cuda.device_count()
-        torch.cuda.set_device(index)
-        place = torch.device("cuda", index)
-    else:
-        place = torch.device("cpu")
+        place = torch.device("cuda", local % torch.cuda.device_count())
+        torch.cuda.set_device(place)
     if not task.own_launch:
-        join_group(task, number, store, place)
+        dist.init_process_group(
+            task.backend,
+            store=store(),
+            rank=number,
+            world_size=task.ranks,
+            timeout=timedelta(seconds=task.timeout),
+            device_id=place if task.backend == "nccl" else None,
+        )
     torch.manual_seed(0)
     me = here.Here(number, task.ranks, place, task.staged)
     here.settle(me)
     return me
 
 
-def join_group(task: Task, number: int, store: Callable[[], Any], place: Any) -> None:
-    """Set up the process group."""
-    import torch.distributed as dist
-
-    dist.init_process_group(
-        task.backend,
-        store=store(),
-        rank=number,
-        world_size=task.ranks,
-        timeout=timedelta(seconds=task.timeout),
-        device_id=place if task.backend == "nccl" else None,
-    )
-
-
 LATE = re.compile(r"timed out|timeout", re.IGNORECASE)
-LOST = re.compile(
-    r"gloo/transport|connection (closed|reset|refused)|socket closed|broken pipe"
+FROM_THE_WIRE = re.compile(
+    r"gloo/|connection (closed|reset|refused)|timed out waiting|socket closed|broken pipe"
     r"|remote process exited|communicator was aborted",
     re.IGNORECASE,
 )
 
 
 def raised(error: BaseException) -> dict[str, Any]:
-    """An exception as data; whether it only follows from what happened to another rank."""
+    """An exception as data; and whether it only follows from what happened to another rank."""
     text = str(error)
     follows = None
-    if isinstance(error, RuntimeError) and (LOST.search(text) or "imed out waiting" in text):
+    if isinstance(error, RuntimeError) and FROM_THE_WIRE.search(text):
         follows = "late" if LATE.search(text) else "lost"
-    bench = str(Path(__file__).parent)
     steps = traceback.TracebackException.from_exception(error)
-    while steps.stack and steps.stack[0].filename.startswith(bench):
+    while len(steps.stack) > 1 and steps.stack[0].filename == __file__:
         steps.stack.pop(0)
     return {
         "kind": "raised",

@@ -56,7 +56,7 @@ def virtual_clock(schedule: str, transfer: float = 0.0) -> Iterator[VirtualClock
 
     A message arrives `transfer` after it was sent; sending costs its sender nothing.
     """
-    global _current  # noqa: PLW0603
+    global _current
     if _current is not None:
         raise RuntimeError(f"the clock {_current.schedule!r} is still open on this rank")
     _current = VirtualClock(schedule, transfer)

@@ -7,7 +7,17 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import early, interrupt, load, report, start
+from . import early, interrupt, join, load, report, start
+
+DEFAULT_RANKS = 4
+
+
+def seconds(text: str) -> float:
+    """A positive time."""
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError(text)
+    return value
 
 
 def parser(script: load.Script) -> argparse.ArgumentParser:
@@ -15,35 +25,40 @@ def parser(script: load.Script) -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog=script.path.name, description=script.law, allow_abbrev=False
     )
-    result.add_argument("--ranks", type=int, metavar="N", help="how many ranks (default 4)")
+    result.add_argument("--ranks", type=int, metavar="N", help=f"default {DEFAULT_RANKS}")
     result.add_argument("--device", choices=("auto", "cuda", "cpu"), default="auto")
-    result.add_argument("--break", dest="broken", choices=sorted(script.breaks), metavar="NAME")
+    result.add_argument(
+        "--break", dest="broken", choices=sorted(script.breaks), help="plant this bug"
+    )
     result.add_argument("--json", action="store_true", help="print the report as JSON")
-    result.add_argument("--deadline", type=float, default=60.0, metavar="S")
+    result.add_argument("--deadline", type=seconds, default=60.0, metavar="S")
     own = result.add_argument_group("options of this demo")
     for parameter in script.parameters.values():
-        options: dict[str, Any] = {"default": parameter.default, "dest": f"arg_{parameter.name}"}
+        options: dict[str, Any] = {"default": parameter.default, "dest": f"of_{parameter.name}"}
         if parameter.kind == "bool":
             options["action"] = argparse.BooleanOptionalAction
+        elif parameter.choices:
+            options["choices"] = parameter.choices
         else:
-            options["type"] = load.KINDS[parameter.kind]
-            options["choices"] = parameter.choices or None
-            options["help"] = f"default {parameter.default}"
-        own.add_argument("--" + parameter.name.replace("_", "-"), **options)
+            options |= {"type": load.KINDS[parameter.kind], "metavar": parameter.kind.upper()}
+        option = "--" + parameter.name.replace("_", "-")
+        own.add_argument(option, help=f"default {parameter.default}", **options)
     return result
 
 
 def run(file: str) -> NoReturn:
-    """Run the demo in this file as its own program."""
+    """Run the demo in this file as its own program; ends the process."""
     signal.signal(signal.SIGINT, interrupt.interrupted)
     signal.signal(signal.SIGTERM, interrupt.interrupted)
     try:
         code = answered(Path(file).resolve())
+        sys.stdout.flush()
     except load.DemoError as error:
         code = said(str(error), 2)
     except early.EnvironmentMissing as error:
         code = said(str(error), 3)
-    sys.stdout.flush()
+    except BrokenPipeError:  # whoever was reading has seen enough
+        code = 1
     sys.stderr.flush()
     os._exit(code)  # taking torch down in order would cost a third of its import
 
@@ -52,23 +67,37 @@ def answered(path: Path) -> int:
     """Read the options, run, print the report; gives the exit code."""
     script = load.Script(path)
     options = parser(script).parse_args()
-    ranks = options.ranks
-    if ranks is None:
-        ranks = script.breaks[options.broken].ranks if options.broken else 4
+    change = script.breaks.get(options.broken)
+    if join.joining():
+        ranks = join.world_size(options.ranks)
+    else:
+        ranks = (
+            options.ranks
+            if options.ranks is not None
+            else (change.ranks if change else DEFAULT_RANKS)
+        )
     setting = start.Setting(
         path=path,
         ranks=ranks,
-        args={name: getattr(options, f"arg_{name}") for name in script.parameters},
+        args={name: getattr(options, f"of_{name}") for name in script.parameters},
         broken=options.broken,
         device=options.device,
         deadline=options.deadline,
     )
-    result = start.run(setting)
-    print(report.as_json(result) if options.json else report.as_text(result))
+
+    def show(result: report.Report) -> None:
+        print(report.as_json(result) if options.json else report.as_text(result, change))
+
+    if join.joining():
+        return join.run(setting, show)
+    interrupt.adopt_strays()
+    result = start.run(start.Plan(setting, start.method()))
+    show(result)
     return report.exit_code(result)
 
 
 def said(message: str, code: int) -> int:
-    """One clear line."""
-    print(message, file=sys.stderr)
+    """One clear line, once."""
+    if os.environ.get("RANK", "0") == "0":
+        print(message, file=sys.stderr)
     return code

@@ -30,7 +30,7 @@ _here: Here | None = None
 
 def settle(here: Here | None) -> None:
     """Say which rank this process is."""
-    global _here  # noqa: PLW0603
+    global _here
     _here = here
 
 

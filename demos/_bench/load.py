@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -56,8 +57,13 @@ class Script:
     def __init__(self, path: Path):
         self.path = path
         self.name = path.stem.replace("_", "-")
-        self.text = path.read_text(encoding="utf-8")
-        self.tree = ast.parse(self.text, str(path))
+        try:
+            self.text = path.read_text(encoding="utf-8")
+            self.tree = ast.parse(self.text, str(path))
+        except OSError as error:
+            raise DemoError(f"cannot read {path}: {error.strerror}") from None
+        except SyntaxError as error:
+            raise DemoError(f"{path.name}:{error.lineno}: {error.msg}") from None
 
     def _assigned(self, name: str) -> ast.expr | None:
         for node in self.tree.body:
@@ -177,35 +183,58 @@ class Script:
         return "".join(lines[: start.lineno - 1]), "".join(lines[start.lineno - 1 :])
 
     @cached_property
-    def imports(self) -> tuple[str, ...]:
-        """Modules the demo imports anywhere, functions included; not the bench, not neighbours."""
-        names: dict[str, None] = {}
+    def imports(self) -> Mapping[str, tuple[str, ...]]:
+        """Modules the demo imports anywhere, in functions too, and what it takes from each.
+
+        Not the bench, and not neighbours: those are read anew for every run.
+        """
+        found: dict[str, tuple[str, ...]] = {}
         for node in ast.walk(self.tree):
             match node:
-                case ast.Import(names=found):
-                    names.update(dict.fromkeys(each.name for each in found))
-                case ast.ImportFrom(module=str(module), level=0):
-                    names.update(dict.fromkeys([module]))
+                case ast.Import(names=names):
+                    found |= {each.name: () for each in names if each.name not in found}
+                case ast.ImportFrom(module=str(module), names=names, level=0):
+                    found[module] = found.get(module, ()) + tuple(each.name for each in names)
         folder = self.path.parent
-        return tuple(
-            name
-            for name in names
-            if not (top := name.split(".")[0]).startswith("_bench")
+        return {
+            module: names
+            for module, names in found.items()
+            if (top := module.split(".")[0]) != "_bench"
             and not (folder / top).exists()
             and not (folder / f"{top}.py").exists()
-        )
+        }
+
+
+def import_all(wanted: Mapping[str, tuple[str, ...]]) -> None:
+    """Import here, once, what every rank would else import after the fork, each for itself."""
+    for module, names in wanted.items():
+        try:
+            loaded = import_module(module)
+            for name in names:
+                if not hasattr(loaded, name):
+                    import_module(f"{module}.{name}")
+        except Exception:  # noqa: S112
+            continue  # a rank comes by the same import and reports what is wrong with it
+
+
+def remember(path: Path, text: str) -> None:
+    """Have tracebacks and stacks show the text that really ran."""
+    linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
 
 
 def compiled(path: Path, text: str) -> CodeType:
-    """The demo's code; the one place where a demo's text is made runnable."""
-    return compile(text, str(path), "exec")
+    """The demo's code."""
+    try:
+        return compile(text, str(path), "exec")
+    except SyntaxError as error:
+        raise DemoError(f"{path.name}:{error.lineno}: {error.msg}") from None
 
 
 def module(path: Path, text: str, code: CodeType) -> ModuleType:
-    """Run the demo's top level as a fresh module; tracebacks show the text that really ran."""
+    """Run the demo's top level as a fresh module."""
     fresh = ModuleType(path.stem)
     fresh.__file__ = str(path)
     sys.modules[path.stem] = fresh
-    linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
+    remember(path, text)
     exec(code, fresh.__dict__)  # noqa: S102
     return fresh

@@ -85,9 +85,7 @@ def _outgoing(tensor: Tensor, to: int, tag: int) -> list[dist.P2POp]:
     return ops
 
 
-def _incoming(
-    into: Tensor, source: int, tag: int
-) -> tuple[list[dist.P2POp], Callable[[], Tensor]]:
+def _incoming(into: Tensor, source: int, tag: int) -> tuple[list[dist.P2POp], Callable[[], Tensor]]:
     place = into.detach()
     direct = place.is_contiguous() and not here().staged
     where = "cpu" if here().staged else into.device

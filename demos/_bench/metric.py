@@ -58,26 +58,27 @@ def plain(value: Any, what: str) -> Number:
     """The Python number in a number, a 0-d tensor or a numpy scalar."""
     if hasattr(value, "item"):
         value = value.item()
-    if not isinstance(value, int | float):
+    if not isinstance(value, Number):
         raise TypeError(f"{what} must be one number, not {value!r}")
     return value
 
 
-def packed(metrics: object, own_launch: bool) -> dict[str, dict[str, Any]]:
-    """What main returned, as data; a demo that starts its own ranks gives their lists itself."""
+def packed(metrics: object, listed: int | None = None) -> dict[str, dict[str, Any]]:
+    """What main returned, as data; one that starts `listed` ranks itself gives their lists."""
     if not isinstance(metrics, Mapping):
         raise TypeError(f"main must return {{name: metric}}, not {type(metrics).__name__}")
     result: dict[str, dict[str, Any]] = {}
     for name, metric in metrics.items():
-        if not isinstance(metric, Metric):
-            raise TypeError(f"metric {name!r} needs counted, compared, clocked or computed")
         what = f"metric {name!r}"
-        if own_launch and not metric.shared:
-            if not isinstance(metric.value, Sequence):
-                raise TypeError(f"{what}: a demo with its own launch lists a value per rank")
-            value: Any = [plain(each, what) for each in metric.value]
+        if not isinstance(metric, Metric):
+            raise TypeError(f"{what} needs counted(), compared(), clocked() or computed()")
+        value: Any = metric.value
+        if listed is None or metric.shared:
+            value = plain(value, what)
+        elif isinstance(value, Sequence) and len(value) == listed:
+            value = [plain(each, what) for each in value]
         else:
-            value = plain(metric.value, what)
+            raise TypeError(f"{what}: list one value for each of {listed} ranks, or call shared()")
         result[name] = {"value": value, "how": metric.how, "shared": metric.shared}
     return result
 
@@ -106,6 +107,9 @@ def merged(per_rank: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any
     result: dict[str, Any] = {}
     for name, metric in first.items():
         values = [metrics[name]["value"] for metrics in per_rank]
+        if isinstance(values[0], list):  # from a demo that starts its ranks itself
+            result[name] = values[0]
+            continue
         if not metric["shared"]:
             result[name] = values
             continue

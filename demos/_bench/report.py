@@ -2,26 +2,16 @@
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import backend, blame, metric
+from .load import Break
 from .stop import Watched
 
+Report = dict[str, Any]
+
 SCHEMA = "quizkit/report/1"
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What is known of a run before it starts."""
-
-    demo: str
-    ranks: int
-    args: Mapping[str, Any]
-    broken: str | None
-    choice: backend.Backend
-    torch: str
 
 
 def strict(value: Any) -> Any:
@@ -35,17 +25,27 @@ def strict(value: Any) -> Any:
     return value
 
 
-def skeleton(facts: Facts, how: str, seconds: float) -> dict[str, Any]:
+def blank(
+    *,
+    demo: str,
+    ranks: int,
+    args: Mapping[str, Any],
+    broken: str | None,
+    choice: backend.Backend,
+    torch: str,
+    start: str,
+    seconds: float,
+) -> Report:
     """A report in which nothing has happened yet."""
     return {
         "schema": SCHEMA,
-        "demo": facts.demo,
-        "ranks": facts.ranks,
-        "args": dict(facts.args),
-        "broken": facts.broken,
-        **facts.choice.data(),
-        "torch": facts.torch,
-        "start": how,
+        "demo": demo,
+        "ranks": ranks,
+        "args": dict(args),
+        "broken": broken,
+        **choice.data(),
+        "torch": torch,
+        "start": start,
         "seconds": round(seconds, 4),
         "outcome": "finished",
         "error": None,
@@ -57,59 +57,71 @@ def skeleton(facts: Facts, how: str, seconds: float) -> dict[str, Any]:
     }
 
 
-def refused(facts: Facts, message: str, how: str) -> dict[str, Any]:
-    """The report of a run that was not started."""
-    return skeleton(facts, how, 0.0) | {
-        "outcome": "refused",
-        "error": {"rank": None, "message": message, "stacks": []},
-    }
+def error(rank: int | None, message: str, stacks: Sequence[str | None] = ()) -> Report:
+    """The error entry; stacks, where there are any, one a rank."""
+    return {"rank": rank, "message": message, "stacks": list(stacks)}
 
 
-def built(
-    facts: Facts, result: Watched, how: str, deadline: float, seconds: float
-) -> dict[str, Any]:
+def refused(report: Report, message: str) -> Report:
+    """A run that was not started."""
+    return report | {"outcome": "refused", "error": error(None, message)}
+
+
+def killed(report: Report) -> Report:
+    """A run that was called off."""
+    return report | {"outcome": "killed", "error": error(None, "cancelled")}
+
+
+def built(report: Report, watched: Watched, deadline: float) -> Report:
     """Put together what the ranks said."""
-    report = skeleton(facts, how, seconds)
-    messages = [ending.message for ending in result.endings]
-    report["checks"] = metric.worst([c for m in messages for c in m.get("checks", ())])
-    report["timeline"]["events"] = [e for m in messages for e in m.get("events", ())]
-    if result.cancelled:
-        return strict(report | {"outcome": "killed", "error": error(None, "cancelled", ())})
-    verdict = blame.judge(result.endings, deadline if result.late else None)
+    endings = watched.endings
+    messages = [ending.message for ending in endings]
+    report["checks"] = metric.worst([c for each in messages for c in each.get("checks", ())])
+    report["timeline"]["events"] = [e for each in messages for e in each.get("events", ())]
+    if watched.cancelled:
+        return strict(killed(report))
+    verdict = blame.judge(endings, deadline if watched.late else None)
     report["outcome"] = verdict.outcome
     if verdict.outcome != "finished":
-        stacks = () if verdict.outcome == "refused" else result.endings
+        stacks = [] if verdict.outcome == "refused" else [ending.where for ending in endings]
         report["error"] = error(verdict.rank, verdict.message, stacks)
         return strict(report)
     try:
-        report["metrics"] = metric.merged([message["metrics"] for message in messages])
+        report["metrics"] = metric.merged([each["metrics"] for each in messages])
     except metric.Disagreement as problem:
-        report["error"] = error(problem.rank, str(problem), ())
+        report["error"] = error(problem.rank, str(problem))
         return strict(report)
     report["how"] = {name: each["how"] for name, each in messages[0]["metrics"].items()}
-    if not report["checks"]:
-        report["error"] = error(None, "the run made no check, so it cannot pass", ())
-        return strict(report)
-    report["verdict"] = "pass" if all(c["holds"] for c in report["checks"]) else "fail"
+    if report["checks"]:
+        report["verdict"] = "pass" if all(c["holds"] for c in report["checks"]) else "fail"
+    else:
+        report["error"] = error(None, "the run made no check, so it cannot pass")
     return strict(report)
 
 
-def error(rank: int | None, message: str, endings: Any) -> dict[str, Any]:
-    """The error entry; one stack a rank where there are any."""
-    stacks = [e.stack or e.message.get("traceback") for e in endings]
-    return {"rank": rank, "message": message, "stacks": stacks}
+def came_out(report: Report, change: Break) -> bool:
+    """Whether a planted bug was given away as declared."""
+    first = (report["error"] or error(None, ""))["message"].split("\n")[0]
+    if change.expect == "hangs":
+        return report["outcome"] == "hung"
+    if change.expect.startswith("crashes: "):
+        name = change.expect.removeprefix("crashes: ")
+        known = (f"raised {name}", f"died of {name}")
+        return report["outcome"] == "crashed" and any(
+            first.split(":")[0].split(" (")[0].endswith(words) for words in known
+        )
+    failed = [check["name"] for check in report["checks"] if not check["holds"]]
+    return report["outcome"] == "finished" and change.expect in failed
 
 
-def exit_code(report: Mapping[str, Any], late: bool = False) -> int:
+def exit_code(report: Report) -> int:
     """What the program ends with."""
     if report["verdict"] == "pass":
         return 0
-    if report["outcome"] == "refused":
-        return 2
-    return 1
+    return {"refused": 2, "hung": 124, "killed": 130}.get(report["outcome"], 1)
 
 
-def as_json(report: Mapping[str, Any]) -> str:
+def as_json(report: Report) -> str:
     """One line of strict JSON."""
     return json.dumps(report, allow_nan=False, ensure_ascii=False)
 
@@ -118,22 +130,21 @@ def number(value: Any) -> str:
     """A number for people."""
     if isinstance(value, list):
         return "[" + ", ".join(number(each) for each in value) + "]"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return str(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def as_text(report: Mapping[str, Any]) -> str:
+def as_text(report: Report, change: Break | None = None) -> str:
     """The report for a plain terminal."""
+    ranks = f"{report['ranks']} rank{'s' if report['ranks'] != 1 else ''}"
     state = backend.state(report["backend"], report["device"], report["staged"], report["ranks"])
-    planted = f", with the bug {report['broken']!r} planted" if report["broken"] else ""
+    planted = f", bug {report['broken']!r} planted" if report["broken"] else ""
     lines = [
-        f"{report['demo']} on {report['ranks']} ranks{planted}: {state} ({report['reason']}),"
-        f" {report['seconds']:.2f} s, {report['start']}"
+        f"{report['demo']} on {ranks}{planted}: {state} ({report['reason']}),"
+        f" {report['start']}, {report['seconds']:.2f} s"
     ]
     wide = max((len(name) for name in report["metrics"]), default=0)
     lines += [
-        f"  {name:{wide}}  {number(value)}  {report['how'][name]}"
+        f"  {name:{wide}}  {number(value)}  ({report['how'][name]})"
         for name, value in report["metrics"].items()
     ]
     lines += [
@@ -142,9 +153,12 @@ def as_text(report: Mapping[str, Any]) -> str:
         for c in report["checks"]
     ]
     lines.append(f"{report['verdict']} ({report['outcome']})")
-    if report["error"]:
-        lines.append(report["error"]["message"])
-        for rank, stack in enumerate(report["error"]["stacks"]):
-            if stack and report["outcome"] == "hung":
-                lines += [f"rank {rank}:", stack]
+    if problem := report["error"]:
+        lines.append(problem["message"])
+        if report["outcome"] == "hung":
+            for rank, where in enumerate(problem["stacks"]):
+                lines += [f"rank {rank}:", where or "  (returned)"]
+    if change:
+        came = "it did" if came_out(report, change) else "IT DID NOT"
+        lines.append(f"bug {report['broken']!r}: expected {change.expect!r} to show: {came}")
     return "\n".join(lines)

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-
 Region = tuple[int, int, int]
 """Where saved bytes lie: address of the storage, offset in it, size."""
 

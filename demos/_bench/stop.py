@@ -4,31 +4,104 @@ import json
 import os
 import selectors
 import signal
-import struct
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from . import interrupt
+from . import interrupt, stack
 from .blame import Ending
-from .body import GRACE
+from .body import GRACE, HEAD
 
 START_LIMIT = 120.0  # seconds for all ranks to join; the run's own deadline counts from then
+TAIL = 4096  # bytes of what a rank printed last, kept for the report
+
+Others = Mapping[int, Callable[[], bool]]
+"""Descriptors to answer while ranks run: an answer of True cancels the run."""
 
 
 @dataclass
 class Started:
     """A rank as its parent sees it."""
 
-    rank: int
     pid: int
     results: int
+    output: int
     stacks: int
+    ending: Ending
+    speaker: int  # the process that runs main
     ready: bool = False
     data: bytearray = field(default_factory=bytearray)
+    line: bytearray = field(default_factory=bytearray)
+    tail: bytes = b""
+
+    def hear(self) -> bool:
+        """Take what the rank has said; False once it has gone."""
+        piece = os.read(self.results, 1 << 16)
+        if not piece:
+            if self.ending.kind == "alive":
+                status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+                interrupt.children.discard(self.pid)
+                self.died(status)
+            return False
+        self.data += piece
+        while len(self.data) >= HEAD.size:
+            end = HEAD.size + HEAD.unpack_from(self.data)[0]
+            if len(self.data) < end:
+                break
+            message = json.loads(self.data[HEAD.size : end])
+            del self.data[:end]
+            self.take(message)
+        return True
+
+    def take(self, message: dict) -> None:
+        """One message."""
+        self.ready = True
+        if message["kind"] == "ready":
+            self.speaker = message["pid"]
+        elif message["kind"] == "gone":
+            if self.ending.kind == "alive":
+                self.died(message["status"])
+        else:
+            self.ending.kind, self.ending.at = message["kind"], message["at"]
+            self.ending.message = message
+
+    def died(self, status: int) -> None:
+        """It ended without a message."""
+        self.ending.kind, self.ending.status, self.ending.at = "died", status, time.time()
+
+    def echo(self) -> bool:
+        """Pass on what the rank prints, line by line, with its number; False at the end."""
+        try:
+            piece = os.read(self.output, 1 << 16)
+        except BlockingIOError:
+            return False
+        self.line += piece
+        self.tail = (self.tail + piece)[-TAIL:]
+        whole, newline, rest = self.line.rpartition(b"\n")
+        if not piece and rest:
+            whole, newline, rest = self.line, b"\n", bytearray()
+        self.line = bytearray(rest)
+        if newline:
+            mark = f"[rank {self.ending.rank}] ".encode()
+            sys.stderr.buffer.write(
+                b"".join(mark + line + b"\n" for line in bytes(whole).split(b"\n"))
+            )
+            sys.stderr.buffer.flush()
+        return bool(piece)
+
+    def dump(self) -> str:
+        """What faulthandler has written for it."""
+        return os.pread(self.stacks, os.fstat(self.stacks).st_size, 0).decode(errors="replace")
+
+    def close(self) -> None:
+        """Give back its descriptors."""
+        for descriptor in (self.results, self.output, self.stacks):
+            os.close(descriptor)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Watched:
     """What came of the ranks."""
 
@@ -38,105 +111,77 @@ class Watched:
 
 
 def watched(
-    started: list[Started],
-    control: int,
-    deadline: float,
-    others: Mapping[int, Callable[[], bool]],
+    started: list[Started], hang_up: Callable[[], None], deadline: float, others: Others
 ) -> Watched:
-    """See the ranks through; `others` are descriptors to answer meanwhile: True cancels the run."""
-    endings = [Ending(each.rank) for each in started]
-    begun = time.monotonic()
-    limit, late, cancelled = begun + START_LIMIT, False, False
-    failed = False
-    open_ranks = set(range(len(started)))
+    """See the ranks through; hanging up lets those go that have reported."""
+    late, cancelled = attended(started, deadline, others)
+    if not cancelled:
+        take_stacks(started)
+    hang_up()
+    interrupt.end_all()
+    for each in started:
+        os.set_blocking(each.output, False)
+        while each.echo():
+            pass
+        each.ending.output = each.tail.decode(errors="replace")
+    return Watched([each.ending for each in started], late, cancelled)
+
+
+def attended(started: list[Started], deadline: float, others: Others) -> tuple[bool, bool]:
+    """Listen until there is nothing more to wait for; says whether time was up, or a cancel came."""
+    limit, running, failed = time.monotonic() + START_LIMIT, False, False
     with selectors.DefaultSelector() as selector:
-        for index, each in enumerate(started):
-            selector.register(each.results, selectors.EVENT_READ, index)
+        for each in started:
+            selector.register(each.results, selectors.EVENT_READ, (each, each.hear))
+            selector.register(each.output, selectors.EVENT_READ, (each, each.echo))
         for descriptor, answer in others.items():
-            selector.register(descriptor, selectors.EVENT_READ, answer)
-        while open_ranks and not cancelled:
+            selector.register(descriptor, selectors.EVENT_READ, (None, answer))
+        gone = 0
+        while gone < len(started):
             wait = limit - time.monotonic()
             events = selector.select(max(wait, 0))
             if not events and wait <= 0:
-                late = not failed
-                break
+                return not failed, False
             for key, _ in events:
-                if callable(key.data):
-                    cancelled = cancelled or key.data()
-                    continue
-                each, ending = started[key.data], endings[key.data]
-                if not hear(each, ending):
-                    selector.unregister(each.results)
-                    open_ranks.discard(key.data)
-                if ending.kind not in ("alive", "returned") and not failed:
-                    failed = True
-                    limit = min(limit, time.monotonic() + GRACE)
-            if not failed and limit == begun + START_LIMIT and all(e.ready for e in started):
-                limit = time.monotonic() + deadline
-            if all(ending.kind == "returned" for ending in endings):
+                each, answer = key.data
+                goes_on = answer()
+                if each is None:
+                    if goes_on:
+                        return False, True
+                elif not goes_on:
+                    selector.unregister(key.fd)
+                    gone += key.fd == each.results
+            kinds = {each.ending.kind for each in started}
+            if kinds == {"returned"}:
                 break
-    if not cancelled:
-        take_stacks(started, endings)
-    os.close(control)
+            if not failed and kinds - {"alive", "returned"}:
+                failed, limit = True, time.monotonic() + GRACE
+            elif not failed and not running and all(each.ready for each in started):
+                running, limit = True, time.monotonic() + deadline
+    return False, False
+
+
+def take_stacks(started: list[Started]) -> None:
+    """Ask the ranks still at work where they are, and read the dumps of those that crashed."""
+    asked: list[Started] = []
     for each in started:
-        interrupt.end(each.pid)
-    for each, ending in zip(started, endings, strict=True):
-        ending.stack = stack(each.stacks)
-    return Watched(endings, late, cancelled)
-
-
-def hear(each: Started, ending: Ending) -> bool:
-    """Take what a rank has said; False once it has gone."""
-    piece = os.read(each.results, 1 << 16)
-    if not piece:
-        if ending.kind == "alive":
-            status = os.waitstatus_to_exitcode(os.waitpid(each.pid, 0)[1])
-            interrupt.children.discard(each.pid)
-            ending.kind, ending.status, ending.at = "died", status, time.monotonic()
-        return False
-    each.data += piece
-    while len(each.data) >= 4:
-        (size,) = struct.unpack("<I", each.data[:4])
-        if len(each.data) < 4 + size:
-            break
-        message = json.loads(each.data[4 : 4 + size])
-        del each.data[: 4 + size]
-        if message["kind"] == "ready":
-            each.ready = True
-        else:
-            each.ready = True
-            ending.kind, ending.at, ending.message = message["kind"], message["at"], message
-    return True
-
-
-def take_stacks(started: list[Started], endings: list[Ending]) -> None:
-    """Ask the ranks still at work where they are."""
-    asked: dict[int, Started] = {}
-    for each, ending in zip(started, endings, strict=True):
-        if ending.kind == "alive" and each.pid in interrupt.children:
-            if stopped(each.pid):
-                os.write(each.stacks, b"(stopped by a signal: it cannot say where it is)\n")
-                continue
-            os.kill(each.pid, signal.SIGUSR1)
-            asked[each.rank] = each
+        if each.ending.kind == "alive" and each.pid in interrupt.children:
+            each.ending.stopped = stopped(each.speaker)
+            if each.ready and not each.ending.stopped:
+                os.kill(each.speaker, signal.SIGUSR1)
+                asked.append(each)
     patience = time.monotonic() + 1
-    while asked and time.monotonic() < patience:
+    while any("\n" not in each.dump() for each in asked) and time.monotonic() < patience:
         time.sleep(0.005)
-        asked = {rank: each for rank, each in asked.items() if not stack(each.stacks)}
     if asked:
-        time.sleep(0.05)
+        time.sleep(0.02)  # a dump is written line by line
+    for each in started:
+        each.ending.calls = stack.frames(each.dump())
 
 
 def stopped(pid: int) -> bool:
     """Whether a process is stopped (SIGSTOP)."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
-            return file.read().rsplit(b") ", 1)[1][:1] in b"Tt"
+        return Path(f"/proc/{pid}/stat").read_bytes().rsplit(b") ", 1)[1][:1] in b"Tt"
     except OSError:
         return False
-
-
-def stack(descriptor: int) -> str:
-    """What faulthandler has written for a rank."""
-    size = os.fstat(descriptor).st_size
-    return os.pread(descriptor, size, 0).decode(errors="replace").strip()

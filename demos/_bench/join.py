@@ -1,0 +1,215 @@
+"""Under an existing launcher (torchrun, srun): become one of its ranks, report on rank 0."""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from types import FrameType
+from typing import Any, NoReturn
+
+from . import backend, body, early, load, report, stack
+from .blame import Ending
+from .start import Plan, Setting
+from .stop import Watched
+
+Show = Callable[[report.Report], None]
+
+MEETING = timedelta(seconds=60)  # for all ranks of the launcher to appear
+
+
+class TakenAway(RuntimeError):
+    """The launcher asks this rank to end, since another has failed."""
+
+
+def joining() -> bool:
+    """Whether a launcher has started us as one of its ranks."""
+    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+
+
+def world_size(asked: int | None) -> int:
+    """How many ranks there are; what was asked on the command line cannot change it."""
+    world = int(os.environ["WORLD_SIZE"])
+    if asked not in (None, world):
+        raise load.DemoError(
+            f"--ranks {asked} disagrees with the launcher, which started {world}: leave it out"
+        )
+    return world
+
+
+def run(setting: Setting, show: Show) -> int:
+    """Run as one rank of several; gives the exit code. Rank 0 shows the report."""
+    if load.Script(setting.path).own_launch:
+        raise load.DemoError(
+            f"{setting.path.name} starts its ranks itself: run it with python, not a launcher"
+        )
+    early.torch_version()
+    notes = Notes()
+    plan = Plan(setting, "torchrun", agreed(notes, setting))
+    member = Member(notes, plan, show)
+    message = member.live()
+    if notes.rank == 0:
+        member.conclude()
+    if message["kind"] == "raised":
+        return 1
+    notes.wait_for("over", body.GRACE)
+    return 2 if message["kind"] == "refused" else 0
+
+
+class Notes:
+    """What the ranks of a launcher leave for each other in the store they met at."""
+
+    def __init__(self) -> None:
+        from torch.distributed import PrefixStore, TCPStore
+        from torch.distributed.rendezvous import rendezvous
+
+        self.rank = int(os.environ["RANK"])
+        self.world = int(os.environ["WORLD_SIZE"])
+        # A launcher that restarts its ranks keeps its store: each attempt needs names of its own.
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        met = next(iter(rendezvous("env://", timeout=MEETING)))[0]
+        self.group = PrefixStore(f"quizkit/{attempt}/group", met)
+        # A connection of its own: the group's may be taken by a rank that waits.
+        own = TCPStore(
+            os.environ["MASTER_ADDR"],
+            int(os.environ["MASTER_PORT"]),
+            is_master=False,
+            timeout=MEETING,
+        )
+        self._store = PrefixStore(f"quizkit/{attempt}/notes", own)
+
+    def leave(self, what: str, note: object) -> None:
+        """Leave something for the others."""
+        self._store.set(f"{what}/{self.rank}", json.dumps(note))
+
+    def left(self, what: str, rank: int) -> Any:
+        """What a rank has left, or None."""
+        name = f"{what}/{rank}"
+        return json.loads(self._store.get(name)) if self._store.check([name]) else None
+
+    def wait_for(self, what: str, seconds: float) -> bool:
+        """Wait for rank 0 to leave something; a store that is gone by then counts as no."""
+        until = time.monotonic() + seconds
+        try:
+            while self.left(what, 0) is None:
+                if time.monotonic() > until:
+                    return False
+                time.sleep(0.01)
+        except RuntimeError:
+            return False
+        return True
+
+
+def agreed(notes: Notes, setting: Setting) -> backend.Backend:
+    """One choice for all machines: the one with the fewest GPUs for its ranks decides."""
+    local = int(os.environ.get("LOCAL_WORLD_SIZE", notes.world))
+    notes.leave("gpus", [0 if setting.device == "cpu" else backend.gpus_here(), local])
+    until = time.monotonic() + MEETING.total_seconds()
+    every: list[list[int]] = []
+    while len(every) < notes.world:
+        if (found := notes.left("gpus", len(every))) is not None:
+            every.append(found)
+        elif time.monotonic() > until:
+            raise load.DemoError(f"rank {len(every)} of the launcher never arrived")
+        else:
+            time.sleep(0.005)
+    gpus, local = min(every, key=lambda each: each[0] / each[1])
+    choice = backend.decide(setting.device, local, gpus)
+    if choice.backend == "nccl":
+        return replace(choice, reason="every machine has a CUDA GPU for each of its ranks")
+    return choice
+
+
+class Member:
+    """This rank's run, watched from a thread: the launcher knows no deadline."""
+
+    def __init__(self, notes: Notes, plan: Plan, show: Show):
+        self._notes, self._plan, self._show = notes, plan, show
+        self._begun = time.monotonic()
+        self._limit = self._begun + plan.setting.deadline
+        self._concluding = threading.Lock()
+        self._main = threading.get_ident()
+        self._ended = threading.Event()
+
+    def live(self) -> dict[str, Any]:
+        """Run main and leave word of how it ended."""
+        local = int(os.environ.get("LOCAL_RANK", self._notes.rank))
+        before = signal.signal(signal.SIGTERM, self._taken_away)
+        threading.Thread(target=self._watch, daemon=True).start()
+        message = body.lived(
+            self._plan.task,
+            self._notes.rank,
+            lambda: self._notes.group,
+            self._plan.code,
+            local,
+            lambda: None,
+        )
+        # Rank 0 still has to report; another rank may be taken away now.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN if self._notes.rank == 0 else before)
+        self._notes.leave("end", message)
+        self._ended.set()
+        return message
+
+    def _taken_away(self, number: int, frame: FrameType | None) -> NoReturn:
+        del number, frame
+        raise TakenAway("connection closed: the launcher ends this rank")
+
+    def _watch(self) -> None:
+        """At the deadline say where main stands, and end this rank."""
+        if self._ended.wait(self._limit - time.monotonic()):
+            return
+        self._notes.leave("stack", stack.of_thread(self._main))
+        if self._notes.rank == 0:
+            self.conclude()
+        self._notes.wait_for("over", 2 * body.GRACE)
+        os._exit(124)
+
+    def conclude(self) -> NoReturn:
+        """On rank 0: gather how the ranks ended, show the report, end this rank."""
+        self._concluding.acquire()  # and never given back: whoever comes second waits for the end
+        endings = self._gathered()
+        late = time.monotonic() >= self._limit
+        watched = Watched(endings, late, cancelled=False)
+        blank = self._plan.blank(time.monotonic() - self._begun)
+        result = report.built(blank, watched, self._plan.setting.deadline)
+        self._show(result)
+        self._notes.leave("over", True)
+        sys.stdout.flush()
+        os._exit(report.exit_code(result))
+
+    def _gathered(self) -> list[Ending]:
+        """Wait for the ranks' words: to the deadline, or for a moment once one has failed."""
+        limit, failed = self._limit, False
+        while True:
+            endings = [self._ending(rank) for rank in range(self._notes.world)]
+            kinds = {ending.kind for ending in endings}
+            if "alive" not in kinds:
+                return endings
+            if not failed and kinds - {"alive", "returned"}:
+                failed, limit = True, min(limit, time.monotonic()) + body.GRACE
+            if time.monotonic() > limit:
+                break
+            time.sleep(0.01)
+        patience = time.monotonic() + body.GRACE
+        while time.monotonic() < patience:
+            endings = [self._ending(rank) for rank in range(self._notes.world)]
+            silent = [e for e in endings if e.kind == "alive" and not e.calls]
+            if not silent or failed:
+                break
+            time.sleep(0.01)
+        for ending in endings:
+            if failed and ending.kind == "alive" and not ending.calls:
+                ending.kind, ending.status, ending.at = "died", None, time.time()
+        return endings
+
+    def _ending(self, rank: int) -> Ending:
+        ending = Ending(rank)
+        if (message := self._notes.left("end", rank)) is not None:
+            ending.kind, ending.at, ending.message = message["kind"], message["at"], message
+        elif (calls := self._notes.left("stack", rank)) is not None:
+            ending.calls = [stack.Frame(*call) for call in calls]
+        return ending
