@@ -8,7 +8,6 @@ import re
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
@@ -17,6 +16,7 @@ import yaml
 from quizkit.bank.formula import Formula, FormulaError, parse
 from quizkit.bank.model import Text
 from quizkit.bank.nodes import Report
+from quizkit.near import nearest
 
 _WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _BROKEN = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
@@ -196,9 +196,7 @@ def keys_of(noun: type[Any]) -> dict[str, Field[Any]]:
 
 def unknown(what: str, name: str, known: Any) -> str:
     """The message for a name that is not among the known ones."""
-    near = get_close_matches(name, [*known], 1)
-    hint = f"did you mean `{near[0]}`?" if near else "known: " + ", ".join(sorted(known))
-    return f"unknown {what} `{name}`; {hint}"
+    return f"unknown {what} `{name}`; did you mean `{nearest(name, known)}`?"
 
 
 def _reads_as(kind: type, text: str) -> bool:

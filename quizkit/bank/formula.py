@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from quizkit.bank.functions import FUNCTIONS, Number, Value, is_number, kind_of
+from quizkit.near import nearest
 
 LONGEST_SOURCE = 600
 DEEPEST_NESTING = 40
@@ -114,10 +115,7 @@ def _check(node: ast.AST, names: set[str], depth: int) -> None:
 
 
 def _unknown_function(name: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, FUNCTIONS, 1)
-    return f"unknown function `{name}`" + (f"; did you mean `{near[0]}`?" if near else "")
+    return f"unknown function `{name}`; did you mean `{nearest(name, FUNCTIONS)}`?"
 
 
 def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:

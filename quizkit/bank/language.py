@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from quizkit.bank.model import Numeric, Question, Term, Text
 from quizkit.bank.rules import Rule
+from quizkit.bank.template import TODO
 
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -41,6 +42,9 @@ def language_problems(question: Question, terms: Mapping[str, Term]) -> Iterator
     """(place, message) of where the languages differ, or one of them stumbles."""
     params = set(question.params) | {"answer"} if isinstance(question, Numeric) else set[str]()
     for place, text in texts_of(question):
+        if TODO in text.zh or TODO in text.en:
+            yield place, f"{TODO} is left in it"
+            continue
         if text.zh == text.en:
             if _HAN.search(text.en) or (place == "prompt" and not params):
                 yield place, "the same in both languages"

@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 from quizkit import paths
 from quizkit.errors import UsageError
-from quizkit.lab.demo import Break, Demo, Kind, Parameter, Watch, nearest
+from quizkit.lab.demo import Break, Demo, Kind, Parameter, Watch
 from quizkit.lab.source import read
+from quizkit.near import nearest
 
 __all__ = ["Break", "Demo", "Kind", "Parameter", "Watch", "catalogue", "find", "names"]
 

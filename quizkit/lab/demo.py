@@ -1,13 +1,13 @@
 """What a demo says of itself. Nouns only: `source` reads them out of a file."""
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from quizkit.errors import UsageError
 from quizkit.lab.report import Scalar
+from quizkit.near import nearest
 
 Kind = Literal["int", "float", "bool", "str"]
 KINDS: Mapping[str, type[Scalar]] = {"int": int, "float": float, "bool": bool, "str": str}
@@ -68,10 +68,3 @@ class Demo:
             )
         change = self.breaks[broken]
         return self.story.replace(change.old, change.new)
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """What was probably meant, else everything there is."""
-    words = list(known)
-    close = difflib.get_close_matches(name, words, n=1, cutoff=0.5)
-    return close[0] if close else ", ".join(words) or "-"

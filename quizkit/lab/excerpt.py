@@ -6,7 +6,8 @@ import textwrap
 from dataclasses import dataclass
 
 from quizkit.errors import LabError, UsageError
-from quizkit.lab.demo import Demo, nearest
+from quizkit.lab.demo import Demo
+from quizkit.near import nearest
 
 
 @dataclass(frozen=True, slots=True)

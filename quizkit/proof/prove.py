@@ -16,6 +16,8 @@ from quizkit.proof.static import wrong_names
 from quizkit.proof.view import ProofView, view
 
 Status = Literal["proved", "failed", "skipped", "sourced"]
+# Errors that say nothing about the question: the environment lacks what the run needs.
+NOT_HERE = frozenset({"torch_missing", "bench_environment"})
 Runner = Callable[[Setting], Report]
 
 
@@ -60,7 +62,8 @@ class Court:
         try:
             judgement = self._judge(question, list(self._runs(question)))
         except LabError as error:
-            return Result(question.id, "skipped", (str(error),))
+            status = "skipped" if error.key in NOT_HERE else "failed"
+            return Result(question.id, status, (str(error),))
         status = "proved" if judgement.holds else "failed"
         return Result(question.id, status, judgement.failures, judgement)
 

@@ -73,4 +73,40 @@ WORDS: Words = {
         "zh": "报告的内容不对：{reason}",
         "en": "The report is not as it should be: {reason}",
     },
+    "lang": {
+        "zh": "没有 {name} 这种语言，可用 zh 或 en",
+        "en": "There is no language {name}; choose zh or en",
+    },
+    "topic": {
+        "zh": "没有名为 {name} 的专题。你是不是要找：{hint}？",
+        "en": "There is no topic {name}. Did you mean: {hint}?",
+    },
+    "kind": {
+        "zh": "没有 {name} 这种题型。你是不是要找：{hint}？",
+        "en": "There is no kind {name}. Did you mean: {hint}?",
+    },
+    "question": {
+        "zh": "没有编号为 {name} 的题。你是不是要找：{hint}？",
+        "en": "There is no question {name}. Did you mean: {hint}?",
+    },
+    "question_broken": {
+        "zh": "这道题读不了：\n{problems}",
+        "en": "This question cannot be read:\n{problems}",
+    },
+    "question_name": {
+        "zh": "{name} 不是题目编号。写成“专题/短名”，只用小写字母、数字和横线，例如 pp/bubble",
+        "en": "{name} is no question id. Write topic/slug in lower case, digits and dashes, as in pp/bubble",
+    },
+    "question_there": {
+        "zh": "{path} 已经存在，没有改动它。换一个名字，或直接编辑它",
+        "en": "{path} is already there and was left alone. Choose another name, or edit it",
+    },
+    "question_write": {
+        "zh": "无法写入 {path}：{reason}。用 --bank 指定一个可写的目录",
+        "en": "Cannot write {path}: {reason}. Name a writable folder with --bank",
+    },
+    "prove_what": {
+        "zh": "要证明哪些题？给出编号，或 --topic 专题，或 --all",
+        "en": "Prove what? Name questions, or --topic TOPIC, or --all",
+    },
 }

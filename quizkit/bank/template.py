@@ -1,0 +1,124 @@
+"""The first draft of a new question: every key that its kind has, with a word on each."""
+
+from quizkit.bank.model import Kind
+
+TODO = "TODO"
+
+_HEAD = """\
+kind: {kind}
+level: 2                     # 1 name it, 2 compute it, 3 diagnose it, 4 choose it, 5 defend it
+tags: []
+covers: []                   # ids of questions/_common70.yaml
+prompt:
+  zh: |
+    TODO
+  en: |
+    TODO
+"""
+
+_TAIL = """\
+hints: []                    # up to three, each giving away a little more
+explain:
+  zh: |
+    TODO
+  en: |
+    TODO
+say:                         # what a strong candidate says aloud, in three or four sentences
+  zh: |
+    TODO
+  en: |
+    TODO
+proof:
+  demo: pipeline             # quizkit demo lists them; quizkit demo NAME shows its metrics
+  ranks: 4
+{proof}"""
+
+_KIND: dict[Kind, tuple[str, str]] = {
+    "choice": (
+        """\
+options:
+  - text: {zh: TODO, en: TODO}
+    correct: true
+    claim: bubble_1f1b == bubble_gpipe     # true in every run
+  - text: {zh: TODO 2, en: TODO 2}
+    why: {zh: TODO, en: TODO}              # why it tempts
+    myth: TODO                             # named in _myths.yaml
+    claim: bubble_1f1b < bubble_gpipe      # a run refutes it
+""",
+        "  args: {microbatches: 8}\n",
+    ),
+    "numeric": (
+        """\
+params: {p: [2, 3, 4, 8], m: [8, 16, 32]}  # drawn anew each time
+where: m >= p
+answer: (p - 1) / (m + p - 1)
+within: 0.01
+traps:
+  - formula: (p - 1) / m
+    forgot: {zh: TODO, en: TODO}
+""",
+        """\
+  args: {microbatches: =m}
+  at: [{p: 4, m: 8}, {p: 3, m: 5}, {p: 2, m: 2}]
+  claims:
+    - isclose(bubble_1f1b, answer)
+""",
+    ),
+    "order": (
+        """\
+steps:                       # in the right order; `after: {b: [a]}` makes it partial
+  - {id: a, text: {zh: TODO 1, en: TODO 1}}
+  - {id: b, text: {zh: TODO 2, en: TODO 2}}
+""",
+        """\
+  claims:
+    - (first_backward_1f1b[3] < first_backward_1f1b[0]) == (a < b)
+""",
+    ),
+    "cloze": (
+        """\
+text:
+  zh: |
+    TODO [[gap1]]
+  en: |
+    TODO [[gap1]]
+gaps:
+  gap1: {answer: "4", also: [four, 四], value: 4}
+""",
+        """\
+  claims:
+    - peak_live_1f1b[0] == gap1
+""",
+    ),
+    "trace": (
+        "function: schedule_1f1b      # of the demo; shown to the learner\nanswer: [4, 3, 2, 1]\n",
+        "  claims:\n    - peak_live_1f1b == answer\n",
+    ),
+    "bug": (
+        """\
+function: schedule_1f1b      # of the demo; shown with the break planted
+reasons:
+  - points: 1
+    says: {zh: TODO, en: TODO}
+    keywords: [TODO]
+""",
+        "  break: no-cooldown\n",
+    ),
+    "essay": (
+        """\
+rubric:
+  - points: 2
+    says: {zh: TODO, en: TODO}
+    keywords: [TODO]
+vetoes: []                   # what must not be said: {says, why, myth, keywords}
+""",
+        "  claims:\n    - bubble_1f1b == bubble_gpipe\n",
+    ),
+}
+
+
+def template(kind: Kind) -> str:
+    """A file to be filled in. It is read as it stands; lint names every TODO left in it."""
+    own, proof = _KIND[kind]
+    head = _HEAD.format(kind=kind)
+    return head + own + _TAIL.format(proof=proof)

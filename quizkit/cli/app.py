@@ -1,0 +1,76 @@
+"""The typer app: every command is registered here, and does its work in its own module.
+
+A command's module imports nothing heavy; what it needs it imports when it runs, so that `--help`
+and the first question come at once.
+"""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from quizkit.cli import bank, prove, read
+
+app = typer.Typer(
+    name="quizkit",
+    help="Interview practice for LLM training infrastructure: every answer is a claim, and every claim is a run. "  # noqa: E501
+    "大模型训练基础设施面试练习：每个答案都是一个论断，每个论断都能跑出来。",
+    no_args_is_help=False,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (prove, read, bank):
+    module.register(app)
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """What is due and what to do next."""
+    if version:
+        from quizkit import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line and leave with the right exit code."""
+    from quizkit.errors import QuizkitError
+
+    sys.exit(_run(QuizkitError))
+
+
+def _run(known: type[Exception]) -> int:
+    try:
+        # Not standalone: typer would turn Ctrl-C into exit code 1.
+        return int(app(standalone_mode=False) or 0)
+    except known as error:
+        return _fail(error)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has gone (`| head`); there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        # typer brings its own copy of click or not, by version: know its errors by their shape.
+        if type(error).__name__ == "Abort":
+            return 130
+        if not hasattr(error, "format_message"):
+            raise
+        typer.echo(f"quizkit: {error.format_message()}", err=True)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+        return int(getattr(error, "exit_code", 2))
+
+
+def _fail(error: Exception) -> int:
+    from quizkit.cli.common import spoken
+    from quizkit.errors import QuizkitError
+
+    assert isinstance(error, QuizkitError)
+    typer.echo(f"quizkit: {error.message(spoken())}", err=True)
+    return error.exit_code

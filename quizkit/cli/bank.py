@@ -1,0 +1,125 @@
+"""`quizkit bank`: for those who write questions."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language
+
+if TYPE_CHECKING:
+    from quizkit.bank.model import Problem
+
+bank = typer.Typer(help="For authors: check, start and describe questions. 出题人用。")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(bank, name="bank")
+
+
+@bank.command()
+def lint(
+    topic: Annotated[list[str] | None, typer.Argument(help="Topics; none means all.")] = None,
+    bank: Annotated[
+        Path | None, typer.Option(help="A folder of questions instead of the shipped.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail too.")] = False,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+) -> None:
+    """Check every question file: all mistakes at once, each with file, line and remedy."""
+    from quizkit.paths import QUESTIONS
+
+    spoken = language(lang)
+    folder = bank or QUESTIONS
+    chosen = choose_topics(folder, (), topic or ())
+    problems, count = _problems(folder, chosen)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if json:
+        _print_json(problems, count)
+    else:
+        from quizkit.words import say
+
+        for problem in problems:
+            typer.echo(str(problem), err=True)
+        key = "bank.lint_bad" if problems else "bank.lint_good"
+        warnings = len(problems) - len(errors)
+        typer.echo(
+            say(key, spoken, questions=count, errors=len(errors), warnings=warnings), err=True
+        )
+    raise typer.Exit(1 if errors or (strict and problems) else 0)
+
+
+@bank.command()
+def new(
+    name: Annotated[str, typer.Argument(help="topic/slug, as in pp/bubble.")],
+    kind: Annotated[str, typer.Option(help="choice, numeric, order, cloze, trace, bug, essay.")],
+    bank: Annotated[Path | None, typer.Option(help=BANK_HELP)] = None,
+    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+) -> None:
+    """Start a question file with every key that its kind has."""
+    import re
+
+    from quizkit.bank.model import KINDS
+    from quizkit.bank.template import template
+    from quizkit.errors import UsageError
+    from quizkit.near import nearest
+    from quizkit.paths import QUESTIONS
+    from quizkit.words import say
+
+    spoken = language(lang)
+    if kind not in KINDS:
+        raise UsageError("kind", name=kind, hint=nearest(kind, KINDS))
+    if not re.fullmatch(r"[a-z0-9_-]+/[a-z0-9-]+", name):
+        raise UsageError("question_name", name=name)
+    path = (bank or QUESTIONS) / f"{name}.yaml"
+    if path.exists():
+        raise UsageError("question_there", path=path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(template(kind), encoding="utf-8")
+    except OSError as error:
+        raise UsageError("question_write", path=path, reason=error.strerror or "") from error
+    typer.echo(say("bank.new", spoken, path=path))
+
+
+@bank.command()
+def schema() -> None:
+    """Print the JSON Schema of a question file, for editors that complete YAML."""
+    import json
+
+    from quizkit.bank.schema import schema as made
+
+    typer.echo(json.dumps(made(), ensure_ascii=False, indent=1))
+
+
+def _problems(folder: Path, chosen: set[str] | None) -> tuple[list["Problem"], int]:
+    """What is wrong with a bank, proofs' names included, and how many questions were read."""
+    from quizkit.bank.lint import lint as editorial
+    from quizkit.bank.model import Problem
+    from quizkit.bank.reader import Bank
+    from quizkit.lab.catalogue import catalogue
+    from quizkit.proof.static import thin_proof, wrong_names
+
+    # Follow-ups and myths may point into other topics, so all of it is read in any case.
+    whole = Bank.load(folder)
+    problems = editorial(whole, folder)
+    demos = catalogue()
+    for question in whole.questions.values():
+        for place, message in wrong_names(question, demos):
+            problems.append(Problem(question.file, question.line(place), message))
+        for place, message in thin_proof(question):
+            problems.append(Problem(question.file, question.line(place), message))
+    if chosen is not None:
+        problems = [problem for problem in problems if problem.file.split("/")[0] in chosen]
+    wanted = [q for q in whole.questions.values() if chosen is None or q.topic in chosen]
+    return sorted(problems, key=lambda each: (each.file, each.line)), len(wanted)
+
+
+def _print_json(problems: list["Problem"], count: int) -> None:
+    import json
+    from dataclasses import asdict
+
+    found = [asdict(problem) for problem in problems]
+    typer.echo(json.dumps({"schema": "quizkit/lint/1", "questions": count, "problems": found}))

@@ -1,0 +1,62 @@
+"""What every command shares: which language it speaks, and how a failure leaves."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from quizkit.errors import UsageError
+from quizkit.words import Lang
+
+LANG_HELP = "Language of the words: zh or en. Default: config, else the locale."
+BANK_HELP = "Another folder of questions beside the shipped ones. May be repeated."
+JSON_HELP = "One JSON object on stdout."
+
+_spoken: list[Lang] = []
+
+
+def language(option: str | None = None) -> Lang:
+    """The language to speak: what was said, else the config, else the locale, else English."""
+    if option is not None and option not in ("zh", "en"):
+        raise UsageError("lang", name=option)
+    chosen = option or os.environ.get("QUIZKIT_LANG") or _configured() or _locale()
+    lang: Lang = "zh" if chosen == "zh" else "en"
+    _spoken.append(lang)
+    return lang
+
+
+def spoken() -> Lang:
+    """The language of the running command, for a failure that ends it."""
+    return _spoken[-1] if _spoken else language()
+
+
+def choose_topics(folder: Path, banks: Sequence[Path], wanted: Sequence[str]) -> set[str] | None:
+    """The topics asked for, or None for all. Raises UsageError for one that does not exist."""
+    from quizkit.bank.reader import topic_slugs
+    from quizkit.near import nearest
+
+    known = {slug for bank in (folder, *banks) for slug in topic_slugs(bank)}
+    for topic in wanted:
+        if topic not in known:
+            raise UsageError("topic", name=topic, hint=nearest(topic, known))
+    return set(wanted) or None
+
+
+def _configured() -> str | None:
+    from quizkit.paths import config_file
+
+    try:
+        text = config_file().read_text(encoding="utf-8")
+    except OSError:
+        return None
+    # One key of one file: not worth the YAML library before the first question.
+    found = [line.partition(":")[2].strip() for line in text.splitlines() if line[:5] == "lang:"]
+    return cast("str | None", found[-1] if found else None)
+
+
+def _locale() -> str:
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        value = os.environ.get(name)
+        if value:
+            return value[:2].lower()
+    return "en"

@@ -1,0 +1,146 @@
+"""`quizkit prove`: hold answers against runs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language
+
+if TYPE_CHECKING:
+    from quizkit.bank.model import Question
+    from quizkit.proof.prove import Mutation, Result
+    from quizkit.words import Lang
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(prove)
+
+
+def prove(
+    ids: Annotated[list[str] | None, typer.Argument(help="Questions, as in pp/bubble.")] = None,
+    topic: Annotated[list[str] | None, typer.Option(help="All of a topic.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="The whole bank.")] = False,
+    mutate: Annotated[
+        bool, typer.Option("--mutate", help="Also change each key, and list what survives.")
+    ] = False,
+    bank: Annotated[list[Path] | None, typer.Option(help=BANK_HELP)] = None,
+    deadline: Annotated[float, typer.Option(help="Seconds for one run.")] = 60.0,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+) -> None:
+    """Check answers against runs: each distinct setting is run once on real ranks."""
+    from quizkit.lab.bench import Bench
+    from quizkit.lab.catalogue import catalogue
+    from quizkit.proof.prove import Court
+
+    spoken = language(lang)
+    questions, problems = _chosen(ids or [], topic or [], all_, bank or [])
+    results: list[Result] = []
+    mutations: list[Mutation] = []
+    with Bench() as bench:
+        bench.start()
+        demos = catalogue()
+
+        def run(wanted: Any) -> Any:
+            broken = demos[wanted.demo].breaks.get(wanted.broken or "")
+            hangs = broken is not None and broken.expect == "hangs"
+            return bench.run(wanted, deadline=3.0 if hangs else deadline)
+
+        court = Court(demos, run)
+        for question in questions:
+            result = court.prove(question)
+            results.append(result)
+            if not json:
+                _say_result(result, spoken)
+            if mutate and result.status == "proved":
+                mutations.append(court.mutate(question))
+                if not json:
+                    _say_mutation(mutations[-1], spoken)
+    counts = {
+        status: sum(result.status == status for result in results)
+        for status in ("proved", "failed", "skipped", "sourced")
+    }
+    if json:
+        _print_json(counts, results, mutations, problems)
+    else:
+        from quizkit.words import say
+
+        for problem in problems:
+            typer.echo(problem, err=True)
+        typer.echo(say("prove.counts", spoken, **counts), err=True)
+        if mutations:
+            killed = sum(each.killed for each in mutations)
+            survived = sum(len(each.survived) for each in mutations)
+            typer.echo(say("prove.mutants", spoken, killed=killed, survived=survived), err=True)
+    raise typer.Exit(1 if counts["failed"] or problems else 3 if counts["skipped"] else 0)
+
+
+def _chosen(
+    ids: list[str], topics: list[str], everything: bool, banks: list[Path]
+) -> tuple[list["Question"], list[str]]:
+    """The questions asked for, and the files among them that cannot be read."""
+    from quizkit.bank.reader import Bank
+    from quizkit.errors import UsageError
+    from quizkit.near import nearest
+    from quizkit.paths import QUESTIONS
+
+    if not (ids or topics or everything):
+        raise UsageError("prove_what")
+    chosen = choose_topics(QUESTIONS, banks, topics) or set[str]()
+    wanted = None if everything else chosen | {name.split("/")[0] for name in ids}
+    bank = Bank.load(QUESTIONS, wanted)
+    for folder in banks:
+        bank = bank.joined(Bank.load(folder, wanted))
+    for name in ids:
+        if name not in bank.questions:
+            broken = [p for p in bank.problems if p.file == f"{name}.yaml"]
+            if broken:
+                return [], [str(problem) for problem in broken]
+            every = Bank.load(QUESTIONS).questions
+            raise UsageError("question", name=name, hint=nearest(name, every))
+    questions = [
+        question
+        for question in bank.questions.values()
+        if everything or question.topic in chosen or question.id in ids
+    ]
+    errors = [problem for problem in bank.problems if problem.severity == "error"]
+    return questions, [str(each) for each in errors if not ids]
+
+
+def _say_result(result: "Result", lang: "Lang") -> None:
+    from quizkit.words import say
+
+    word = say(f"prove.{result.status}", lang)
+    typer.echo(f"{word}  {result.question}", err=True)
+    for reason in result.reasons:
+        typer.echo(f"        {reason}", err=True)
+
+
+def _say_mutation(mutation: "Mutation", lang: "Lang") -> None:
+    from quizkit.words import say
+
+    for what in mutation.survived:
+        typer.echo("        " + say("prove.survived", lang, what=what), err=True)
+
+
+def _print_json(
+    counts: dict[str, int],
+    results: list["Result"],
+    mutations: list["Mutation"],
+    problems: list[str],
+) -> None:
+    import json
+
+    mutated = {each.question: each for each in mutations}
+    rows: list[dict[str, Any]] = []
+    for result in results:
+        row: dict[str, Any] = {"id": result.question, "status": result.status}
+        row["reasons"] = [*result.reasons]
+        if result.question in mutated:
+            mutation = mutated[result.question]
+            row |= {"killed": mutation.killed, "survived": [*mutation.survived]}
+        rows.append(row)
+    found = {"schema": "quizkit/proofs/1", **counts, "results": rows, "problems": problems}
+    typer.echo(json.dumps(found, ensure_ascii=False))

@@ -1,0 +1,166 @@
+"""`quizkit show`, `list`, `search`, `glossary`: read the bank."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language
+
+if TYPE_CHECKING:
+    from quizkit.bank.model import Question
+    from quizkit.bank.reader import Bank
+
+Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
+Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
+Spoken = Annotated[str | None, typer.Option("--lang", help=LANG_HELP)]
+Plain = Annotated[bool, typer.Option("--plain", help="No colour, no boxes.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(show)
+    app.command("list")(list_questions)
+    app.command()(search)
+    app.command()(glossary)
+
+
+def show(
+    name: Annotated[str, typer.Argument(metavar="ID", help="A question, as in pp/bubble.")],
+    bank: Banks = None,
+    json: Json = False,
+    lang: Spoken = None,
+    plain: Plain = False,
+) -> None:
+    """Show one question whole, with its answer."""
+    from quizkit.errors import BankError, UsageError
+    from quizkit.near import nearest
+    from quizkit.ui.console import console
+    from quizkit.ui.reading import whole
+
+    spoken = language(lang)
+    shelf = _bank(bank or [], {name.split("/")[0]})
+    question = shelf.questions.get(name)
+    if question is None:
+        broken = [problem for problem in shelf.problems if problem.file == f"{name}.yaml"]
+        if broken:
+            raise BankError("question_broken", problems="\n".join(str(p) for p in broken))
+        known = _bank(bank or [], None).questions
+        raise UsageError("question", name=name, hint=nearest(name, known))
+    if json:
+        _print({"schema": "quizkit/questions/1", "questions": [_row(question)]})
+    else:
+        console(plain=plain).print(whole(question, spoken, plain))
+
+
+def list_questions(
+    topic: Annotated[list[str] | None, typer.Option(help="Only these topics.")] = None,
+    covers: Annotated[
+        bool, typer.Option("--covers", help="By the common 70: which question answers which.")
+    ] = False,
+    bank: Banks = None,
+    json: Json = False,
+    lang: Spoken = None,
+    plain: Plain = False,
+) -> None:
+    """List the questions."""
+    from quizkit.paths import QUESTIONS
+    from quizkit.ui.console import console
+    from quizkit.ui.reading import coverage, table
+
+    spoken = language(lang)
+    chosen = choose_topics(QUESTIONS, bank or [], topic or [])
+    questions = [*_bank(bank or [], chosen).questions.values()]
+    if json:
+        rows = [_row(question) for question in questions]
+        _print({"schema": "quizkit/questions/1", "questions": rows})
+    elif covers:
+        from quizkit.bank.lint import common_questions
+
+        console(plain=plain).print(coverage(common_questions(QUESTIONS, []), questions, spoken))
+    else:
+        console(plain=plain).print(table(questions, spoken))
+
+
+def search(
+    text: Annotated[list[str], typer.Argument(help="Words in either language.")],
+    bank: Banks = None,
+    json: Json = False,
+    lang: Spoken = None,
+    plain: Plain = False,
+) -> None:
+    """Find questions by words in either language; two Chinese characters are enough."""
+    from quizkit.bank.search import search as find
+    from quizkit.ui.console import console
+    from quizkit.ui.reading import table
+    from quizkit.words import say
+
+    spoken = language(lang)
+    wanted = " ".join(text)
+    found = find(_bank(bank or [], None).questions.values(), wanted)
+    if json:
+        _print({"schema": "quizkit/questions/1", "questions": [_row(each) for each in found]})
+    elif found:
+        console(plain=plain).print(table(found, spoken))
+    else:
+        typer.echo(say("bank.none_found", spoken, text=wanted), err=True)
+        raise typer.Exit(1)
+
+
+def glossary(
+    text: Annotated[list[str] | None, typer.Argument(help="Only terms that hold this.")] = None,
+    json: Json = False,
+    lang: Spoken = None,
+    plain: Plain = False,
+) -> None:
+    """The field's terms in both languages, each with its convention."""
+    from dataclasses import asdict
+
+    from quizkit.bank.lint import glossary as terms
+    from quizkit.bank.search import folded
+    from quizkit.paths import QUESTIONS
+    from quizkit.ui.console import console
+    from quizkit.ui.reading import term_table
+
+    spoken = language(lang)
+    wanted = folded(" ".join(text or []))
+    found = {
+        slug: term
+        for slug, term in terms(QUESTIONS, []).items()
+        if wanted in folded(f"{slug} {term.zh} {term.en} {term.also} {term.note}")
+    }
+    if json:
+        rows = [{"slug": slug, **asdict(term)} for slug, term in found.items()]
+        _print({"schema": "quizkit/glossary/1", "terms": rows})
+    else:
+        console(plain=plain).print(term_table(found, spoken))
+
+
+def _bank(banks: Sequence[Path], topics: set[str] | None) -> "Bank":
+    from quizkit.bank.reader import Bank
+    from quizkit.paths import QUESTIONS
+
+    found = Bank.load(QUESTIONS, topics)
+    for folder in banks:
+        found = found.joined(Bank.load(folder, topics))
+    return found
+
+
+def _row(question: "Question") -> dict[str, Any]:
+    return {
+        "id": question.id,
+        "topic": question.topic,
+        "level": question.level,
+        "kind": question.kind,
+        "tags": [*question.tags],
+        "covers": [*question.covers],
+        "proof": question.proof.demo if question.proof else None,
+        "prompt": {"zh": question.prompt.zh, "en": question.prompt.en},
+    }
+
+
+def _print(data: dict[str, Any]) -> None:
+    import json
+
+    typer.echo(json.dumps(data, ensure_ascii=False))

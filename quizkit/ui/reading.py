@@ -1,0 +1,143 @@
+"""The bank as a reader sees it: one question whole, tables of questions and of terms."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text as Line
+
+from quizkit.bank.model import (
+    Bug,
+    Choice,
+    Cloze,
+    CommonQuestion,
+    Essay,
+    Numeric,
+    Order,
+    Question,
+    RubricPoint,
+    Term,
+    Trace,
+)
+from quizkit.ui.markup import prose
+from quizkit.words import Lang, say
+
+
+def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType:
+    """One question with everything it knows, its answer too."""
+    parts: list[RenderableType] = [Line(_heading(question), style="bold"), Line("")]
+    parts += [prose(question.prompt[lang], plain), Line("")]
+    parts += [part for part in _key(question, lang, plain)]
+    for index, hint in enumerate(question.hints, start=1):
+        parts += [_title("hints", lang, f" {index}"), prose(hint[lang], plain)]
+    parts += [_title("explain", lang), prose(question.explain[lang], plain)]
+    if question.say:
+        parts += [_title("say", lang), prose(question.say[lang], plain)]
+    if question.proof:
+        proof = question.proof
+        told = [f"demo {proof.demo}" + (f" --break {proof.broken}" if proof.broken else "")]
+        told += [claim.source for claim in proof.claims]
+        parts += [_title("proof", lang), *(Line(f"  {line}") for line in told)]
+    if question.sources:
+        parts += [_title("sources", lang), *(Line(f"  {line}") for line in question.sources)]
+    return Group(*parts)
+
+
+def table(questions: Iterable[Question], lang: Lang) -> Table:
+    """One line a question."""
+    made = _table(lang, "id", "level", "kind", "proof", "prompt")
+    for question in questions:
+        proof = question.proof.demo if question.proof else "-"
+        first = question.prompt[lang].split("\n")[0]
+        made.add_row(question.id, str(question.level), question.kind, proof, prose(first))
+    return made
+
+
+def coverage(
+    common: Mapping[str, CommonQuestion], questions: Sequence[Question], lang: Lang
+) -> RenderableType:
+    """Which question of the bank answers which of the common 70."""
+    made = _table(lang, "covers", "prompt", "questions")
+    covered = 0
+    for name, asked in common.items():
+        ids = [question.id for question in questions if name in question.covers]
+        covered += bool(ids)
+        made.add_row(name, prose(asked.ask[lang]), "\n".join(ids) or say("bank.not_covered", lang))
+    return Group(made, Line(say("bank.covered", lang, covered=covered)))
+
+
+def term_table(terms: Mapping[str, Term], lang: Lang) -> RenderableType:
+    """The terms, both languages side by side, with their conventions."""
+    parts: list[RenderableType] = []
+    for term in terms.values():
+        first, second = (term.zh, term.en) if lang == "zh" else (term.en, term.zh)
+        also = (*term.also.zh, *term.also.en)
+        told = f"{say('bank.also', lang)}: {', '.join(also)}" if also else ""
+        heading = first if first == second else f"{first} · {second}"
+        parts += [Line.assemble((heading, "bold"), f"  {told}"), prose(term.note[lang]), Line("")]
+    return Group(*parts)
+
+
+def _heading(question: Question) -> str:
+    more = (*question.tags, *question.covers)
+    return f"{question.id} · {question.kind} · {question.level}/5 · {', '.join(more)}"
+
+
+def _key(question: Question, lang: Lang, plain: bool) -> Iterable[RenderableType]:
+    match question:
+        case Choice():
+            yield _title("options", lang)
+            for option in question.options:
+                mark = say("bank.right" if option.correct else "bank.wrong", lang)
+                yield prose(f"- **{mark}** {option.text[lang]}", plain)
+                if option.why:
+                    yield prose(f"  - {option.why[lang]}", plain)
+        case Numeric():
+            yield _answer(f"{question.answer} {question.unit}", lang)
+            for trap in question.traps:
+                yield _title("traps", lang)
+                yield prose(f"- `{trap.formula}`: {trap.forgot[lang]}", plain)
+        case Order():
+            yield _title("answer", lang)
+            for index, step in enumerate(question.steps, start=1):
+                yield prose(f"{index}. {step.text[lang]}", plain)
+        case Cloze():
+            yield prose(question.text[lang], plain)
+            for name, gap in question.gaps.items():
+                yield _answer(f"{name}: {' / '.join((gap.answer[lang], *gap.also))}", lang)
+        case Trace():
+            yield _answer(f"{question.function}: {question.answer}", lang)
+        case Bug():
+            yield _answer(question.function, lang)
+            yield from _rubric(question.reasons, lang, plain)
+        case Essay():
+            yield from _rubric(question.rubric, lang, plain)
+            for veto in question.vetoes:
+                yield _title("vetoes", lang)
+                yield prose(f"- {veto.says[lang]} ({veto.why[lang]})", plain)
+        case _:
+            raise AssertionError(question.kind)
+
+
+def _rubric(points: Iterable[RubricPoint], lang: Lang, plain: bool) -> Iterable[RenderableType]:
+    yield _title("rubric", lang)
+    for point in points:
+        yield prose(f"- ({point.points}) {point.says[lang]}", plain)
+
+
+def _answer(text: str, lang: Lang) -> Line:
+    return Line(f"{say('bank.answer', lang)}: {text}")
+
+
+def _title(key: str, lang: Lang, more: str = "") -> Line:
+    return Line(f"\n{say(f'bank.{key}', lang)}{more}", style="bold")
+
+
+def _table(lang: Lang, *columns: str) -> Table:
+    made = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
+    for column in columns:
+        wide = column == "prompt"
+        made.add_column(
+            say(f"bank.column_{column}", lang), overflow="fold", ratio=1 if wide else None
+        )
+    return made

@@ -1,0 +1,49 @@
+"""What the bank's commands say."""
+
+from quizkit.words import Words
+
+WORDS: Words = {
+    "lint_good": {
+        "zh": "{questions} 道题，没有问题",
+        "en": "{questions} questions, nothing wrong",
+    },
+    "lint_bad": {
+        "zh": "{questions} 道题：{errors} 个错误，{warnings} 个警告",
+        "en": "{questions} questions: {errors} errors, {warnings} warnings",
+    },
+    "new": {
+        "zh": "已创建 {path}。填好 TODO，再运行 quizkit bank lint 和 quizkit prove",
+        "en": "Made {path}. Fill in each TODO, then run quizkit bank lint and quizkit prove",
+    },
+    "none_found": {
+        "zh": "没有找到含“{text}”的题",
+        "en": "No question holds “{text}”",
+    },
+    "found": {"zh": "{count} 道题", "en": "{count} questions"},
+    "column_id": {"zh": "编号", "en": "id"},
+    "column_level": {"zh": "难度", "en": "level"},
+    "column_kind": {"zh": "题型", "en": "kind"},
+    "column_proof": {"zh": "证明", "en": "proof"},
+    "column_prompt": {"zh": "题目", "en": "question"},
+    "column_covers": {"zh": "常见 70 问", "en": "common 70"},
+    "column_questions": {"zh": "题库中的题", "en": "questions here"},
+    "not_covered": {"zh": "（还没有）", "en": "(none yet)"},
+    "covered": {
+        "zh": "常见 70 问中已覆盖 {covered} 个",
+        "en": "{covered} of the common 70 are covered",
+    },
+    "answer": {"zh": "答案", "en": "Answer"},
+    "options": {"zh": "选项", "en": "Options"},
+    "rubric": {"zh": "评分点", "en": "Rubric"},
+    "vetoes": {"zh": "不能说的话", "en": "Must not be said"},
+    "traps": {"zh": "常见错误", "en": "Traps"},
+    "hints": {"zh": "提示", "en": "Hints"},
+    "explain": {"zh": "讲解", "en": "Explanation"},
+    "say": {"zh": "面试时这样说", "en": "Say it aloud"},
+    "sources": {"zh": "出处", "en": "Sources"},
+    "proof": {"zh": "证明", "en": "Proof"},
+    "avoid": {"zh": "不要写", "en": "avoid"},
+    "also": {"zh": "也说", "en": "also"},
+    "right": {"zh": "对", "en": "right"},
+    "wrong": {"zh": "错", "en": "wrong"},
+}
