@@ -69,7 +69,8 @@ def new(
     from quizkit.words import say
 
     spoken = language(lang)
-    if kind not in KINDS:
+    known = {str(each): each for each in KINDS}
+    if kind not in known:
         raise UsageError("kind", name=kind, hint=nearest(kind, KINDS))
     if not re.fullmatch(r"[a-z0-9_-]+/[a-z0-9-]+", name):
         raise UsageError("question_name", name=name)
@@ -78,7 +79,7 @@ def new(
         raise UsageError("question_there", path=path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(template(kind), encoding="utf-8")
+        path.write_text(template(known[kind]), encoding="utf-8")
     except OSError as error:
         raise UsageError("question_write", path=path, reason=error.strerror or "") from error
     typer.echo(say("bank.new", spoken, path=path))

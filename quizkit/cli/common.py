@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 from quizkit.errors import UsageError
 from quizkit.words import Lang
@@ -51,7 +50,7 @@ def _configured() -> str | None:
         return None
     # One key of one file: not worth the YAML library before the first question.
     found = [line.partition(":")[2].strip() for line in text.splitlines() if line[:5] == "lang:"]
-    return cast("str | None", found[-1] if found else None)
+    return found[-1] if found else None
 
 
 def _locale() -> str:

@@ -27,7 +27,7 @@ def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType
     """One question with everything it knows, its answer too."""
     parts: list[RenderableType] = [Line(_heading(question), style="bold"), Line("")]
     parts += [prose(question.prompt[lang], plain), Line("")]
-    parts += [part for part in _key(question, lang, plain)]
+    parts += list(_key(question, lang, plain))
     for index, hint in enumerate(question.hints, start=1):
         parts += [_title("hints", lang, f" {index}"), prose(hint[lang], plain)]
     parts += [_title("explain", lang), prose(question.explain[lang], plain)]
@@ -136,7 +136,7 @@ def _title(key: str, lang: Lang, more: str = "") -> Line:
 def _table(lang: Lang, *columns: str) -> Table:
     made = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
-        wide = column == "prompt"
+        ratio = 1 if column == "prompt" else None
         made.add_column(
             say(f"bank.column_{column}", lang), overflow="fold", ratio=1 if wide else None
         )
