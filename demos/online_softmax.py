@@ -1,0 +1,299 @@
+"""Online softmax: maximum and sum in one pass, so attention never holds an N x N matrix.
+
+The trick
+    exp(s) overflows, so a row's largest score is subtracted first; but it is known only at the end
+    of the row. Carry on with the largest so far; when a larger one comes, shrink what was summed by
+    exp(old - new). Sum and output are then right for the keys seen so far, however many.
+    So attention can be built tile by tile, and one number per row, lse = max + log(sum), is all the
+    backward pass needs to make any tile of weights again. That costs a matrix product per tile
+    (five, not four): fewer bytes are kept and moved, no work is saved. The ranks share the heads.
+
+Watch
+    out_error (shared)         largest difference from plain attention, in fp64
+    grad_error (shared)        the same for the worst of dq, dk and dv
+    sdpa_error (shared)        output and gradients from torch's scaled_dot_product_attention
+    softmax_error (shared)     online softmax of one row from torch.softmax
+    largest_tensor (shared)    elements of the largest tensor tiled attention makes for a head
+    largest_plain (shared)     the same for plain attention: seq * seq
+    saved_bytes (shared)       kept for the backward pass of one head: q, k, v, out and lse
+    saved_bytes_plain (shared)  kept for it by plain attention: matrices too
+    tiles (shared)             tiles of scores computed going forward, over all heads
+    rescales (shared)          how often a row's maximum rose after its first key, over all heads
+    masked_rows (shared)       rows that may look at no key (left padding), over all heads
+    overflow_rows (shared)     rows whose sum is inf or 0 with no maximum taken off, over all heads
+    matmuls_forward (shared)   matrix products going forward: two for each tile
+    matmuls_backward (shared)  matrix products going backward: five for each tile
+
+Run
+    quizkit demo online-softmax --gpus 2
+    python demos/online_softmax.py --ranks 1 --seq 256 --padding 0 --slope 16
+    torchrun --nproc-per-node 2 demos/online_softmax.py
+"""
+
+from collections import Counter
+from typing import NamedTuple
+
+import torch
+from _bench import (
+    Break,
+    Metrics,
+    all_gather,
+    all_reduce,
+    check,
+    compared,
+    counted,
+    device,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    run,
+    saved_activations,
+    shared,
+)
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+TOPIC = "attention"
+
+
+def finite(peak: Tensor) -> Tensor:
+    """What to subtract from a row: its maximum, or 0 while it has seen no key."""
+    # -inf - -inf is NaN; -inf - 0 is -inf, and its exp is the 0 that a masked key must weigh.
+    return peak.masked_fill(peak == -torch.inf, 0.0)
+
+
+def absorb(peak: Tensor, total: Tensor, scores: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Take one more block of scores into the maximum and the sum of each row."""
+    higher = torch.maximum(peak, scores.amax(-1, keepdim=True))
+    # Sums under the old maximum are too large by exp(new - old). Before the first key this is 0.
+    shrink = torch.exp(peak - finite(higher))
+    weights = torch.exp(scores - finite(higher))
+    return higher, shrink * total + weights.sum(-1, keepdim=True), shrink, weights
+
+
+def online_softmax(row: Tensor, block: int) -> Tensor:
+    """Two passes over a row, not three: maximum and sum together, then the result."""
+    peak, total = row.new_full((1,), -torch.inf), row.new_zeros(1)
+    for part in row.split(block):
+        peak, total, _, _ = absorb(peak, total, part)
+    return torch.cat([torch.exp(part - finite(peak)) / total for part in row.split(block)])
+
+
+class Rule(NamedTuple):
+    """Which keys a row may look at, what is added to its scores, and the size of a tile."""
+
+    causal: bool
+    padding: int
+    offset: float
+    slope: float
+    block: int
+
+
+def tiles(length: int, block: int) -> list[slice]:
+    """The places from 0 to length, a block at a time."""
+    return [slice(start, min(start + block, length)) for start in range(0, length, block)]
+
+
+def score(q: Tensor, k: Tensor, rows: slice, cols: slice, rule: Rule) -> Tensor:
+    """One tile of scores, -inf where a row may not look: at padding and, if causal, ahead."""
+    row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+    col = torch.arange(cols.start, cols.stop, device=q.device)
+    scores = q[rows] @ k[cols].T + (rule.offset + rule.slope * col)
+    return scores.masked_fill((col < rule.padding) | (rule.causal & (col > row)), -torch.inf)
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, rule: Rule, tally: Counter) -> tuple[Tensor, Tensor]:
+    """Attention in one head: its output, and the log of each row's normaliser."""
+    out, lse = torch.zeros_like(v), q.new_zeros(len(q), 1)
+    for rows in tiles(len(q), rule.block):
+        # Queries outside: a tile of rows has this state to itself and writes its output once.
+        peak, total = torch.full_like(lse[rows], -torch.inf), torch.zeros_like(lse[rows])
+        summed = torch.zeros_like(out[rows])
+        for cols in tiles(rows.stop if rule.causal else len(k), rule.block):
+            before, scores = peak, score(q, k, rows, cols, rule)
+            peak, total, shrink, weights = absorb(peak, total, scores)
+            summed = shrink * summed + weights @ v[cols]
+            tally["tiles"] += 1
+            tally["rescales"] += int(((peak > before) & (before > -torch.inf)).sum())
+        # One division for each row, at the end. No key at all would be 0 / 0: the output is 0.
+        out[rows] = (summed / total).masked_fill(total == 0, 0.0)
+        lse[rows] = peak + total.log()
+    return out, lse
+
+
+def attend_backward(q, k, v, out, lse, dout: Tensor, rule: Rule) -> list[Tensor]:
+    """dq, dk and dv from what the forward pass kept; every tile of weights is made again."""
+    dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+    # Weights sum to 1, so softmax takes the weighted mean off a row's gradient. It is dout . out.
+    mean = (dout * out).sum(-1, keepdim=True)
+    for rows in tiles(len(q), rule.block):
+        for cols in tiles(rows.stop if rule.causal else len(k), rule.block):
+            weights = torch.exp(score(q, k, rows, cols, rule) - finite(lse[rows]))
+            dv[cols] += weights.T @ dout[rows]
+            dscores = weights * (dout[rows] @ v[cols].T - mean[rows])
+            dq[rows] += dscores @ k[cols]
+            dk[cols] += dscores.T @ q[rows]
+    return [dq, dk, dv]
+
+
+def plain_attention(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, hidden: Tensor) -> Tensor:
+    """The textbook's: a whole matrix of scores, a whole matrix of weights."""
+    weights = torch.softmax((q @ k.T + bias).masked_fill(hidden, -torch.inf), dim=-1)
+    return weights.masked_fill(hidden, 0.0) @ v  # a row that sees no key was all NaN
+
+
+class Ledger(torch.overrides.TorchFunctionMode):
+    """Watches every torch call made under it: the largest tensor, and the matrix products."""
+
+    largest = matmuls = 0
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, Tensor):
+            self.largest = max(self.largest, result.numel())
+        self.matmuls += function.__name__ in ("matmul", "__matmul__")
+        return result
+
+
+def main(
+    seq: int = 150,
+    block: int = 32,
+    heads: int = 8,
+    dim: int = 16,
+    padding: int = 40,
+    causal: bool = True,
+    offset: float = 1e4,
+    slope: float = 0.0,
+    seed: int = 0,
+) -> Metrics:
+    """Tiled attention in this rank's share of the heads, against plain attention and torch's."""
+    if min(seq, block, dim) < 1 or heads < ranks():
+        refuse(f"seq, block and dim must be 1 or more, heads {ranks()} or more: one for each rank")
+    if not 0 <= padding < seq:
+        refuse(f"padding {padding} leaves no key of {seq}: use 0 to {seq - 1}")
+    rule = Rule(causal, padding, offset, slope, block)
+
+    torch.manual_seed(seed)
+    drawn = torch.randn(4, heads, seq, dim, dtype=torch.float64).to(device())
+    drawn[0] /= dim**0.5  # q carries the scale once, instead of every score
+    place = torch.arange(seq, dtype=torch.float64, device=device())
+    hidden = ((place < padding) | (causal & (place > place[:, None]))).expand(seq, seq)
+    blind = hidden.all(-1)
+    bias = offset + slope * place
+    masked = bias.expand(seq, seq).masked_fill(hidden, -torch.inf)
+
+    forward, backward, whole = Ledger(), Ledger(), Ledger()
+    tally = Counter(tiles=0, rescales=0, masked_rows=0, overflow_rows=0, nans=0)
+    errors, saved_bytes, saved_plain = [], 0, 0
+    for head in range(rank(), heads, ranks()):
+        q, k, v, dout = drawn[:, head]
+        with forward:
+            kept = (q, k, v, *attend(q, k, v, rule, tally))
+        with backward:
+            gradients = attend_backward(*kept, dout, rule)
+        ours = torch.stack([kept[3], *gradients])
+        saved_bytes = sum(tensor.nbytes for tensor in kept)
+        leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+        with saved_activations([]) as saved, whole:
+            plain = plain_attention(*leaves, bias=bias, hidden=hidden)
+            saved_plain = saved.live_bytes
+        batch = (x[None] for x in leaves)
+        sdpa = scaled_dot_product_attention(*batch, attn_mask=masked, scale=1.0)[0]
+        textbook, official = (
+            torch.stack([out, *torch.autograd.grad((out * dout).sum(), leaves)]).detach()
+            for out in (plain, sdpa)
+        )
+
+        whole_scores = q @ k.T + masked
+        unsafe = torch.exp(whole_scores).sum(-1)  # no maximum subtracted
+        tally["overflow_rows"] += int(((unsafe == torch.inf) | (unsafe == 0) & ~blind).sum())
+        tally["masked_rows"] += int((kept[4] == -torch.inf).sum())
+        tally["nans"] += int(ours.isnan().sum())
+        errors.append(
+            [
+                max_error(ours[0], textbook[0]),
+                max_error(ours[1:], textbook[1:]),
+                max_error(ours, official),
+                max_error(online_softmax(whole_scores[-1], block), whole_scores[-1].softmax(0)),
+                float(ours[:2, blind].abs().sum()),
+            ]
+        )
+
+    tally.update(matmuls_forward=forward.matmuls, matmuls_backward=backward.matmuls)
+    worst = torch.tensor(errors, dtype=torch.float64, device=device()).amax(0)
+    worst = torch.stack(all_gather(worst)).amax(0).tolist()
+    sums = all_reduce(torch.tensor(list(tally.values()), device=device())).tolist()
+    found = dict(zip(tally, sums, strict=True))
+    largest = max(forward.largest, backward.largest)
+
+    close = 1e-12 + 1e-14 * (abs(offset) + abs(slope) * seq)  # large scores have fewer decimals
+    check("output equals plain attention", worst[0], "<", close)
+    check("gradients equal plain attention", worst[1], "<", close)
+    check("both equal torch's attention", worst[2], "<", close)
+    check("online softmax equals torch.softmax", worst[3], "<", close)
+    check("nothing is NaN", found.pop("nans"), "==", 0)
+    check("rows without a key give zeros", worst[4], "==", 0)
+    check("rows without a key have lse -inf", found["masked_rows"], "==", heads * int(blind.sum()))
+    check("no tensor exceeds a tile and an output", largest, "<=", max(block**2, seq * dim))
+
+    return {
+        "out_error": shared(compared(worst[0])),
+        "grad_error": shared(compared(worst[1])),
+        "sdpa_error": shared(compared(worst[2])),
+        "softmax_error": shared(compared(worst[3])),
+        "largest_tensor": shared(counted(largest)),
+        "largest_plain": shared(counted(whole.largest)),
+        "saved_bytes": shared(counted(saved_bytes)),
+        "saved_bytes_plain": shared(counted(saved_plain)),
+        **{name: shared(counted(number)) for name, number in found.items()},
+    }
+
+
+BREAKS = {
+    "no-rescale": Break(
+        old="summed = shrink * summed + weights @ v[cols]",
+        new="summed = summed + weights @ v[cols]",
+        expect="output equals plain attention",
+        ranks=1,
+        source="the sum is rescaled but the output is not",
+    ),
+    "wrong-sign": Break(
+        old="shrink = torch.exp(peak - finite(higher))",
+        new="shrink = torch.exp(finite(higher) - peak)",
+        expect="output equals plain attention",
+        ranks=1,
+        source="new minus old: what was summed grows when it must shrink",
+    ),
+    "unguarded": Break(
+        old="    return peak.masked_fill(peak == -torch.inf, 0.0)\n",
+        new="    return peak\n",
+        expect="nothing is NaN",
+        ranks=1,
+        source="-inf - -inf where a row has met only masked keys so far",
+    ),
+    "softmax-per-block": Break(
+        old="summed = shrink * summed + weights @ v[cols]",
+        new="summed = shrink * summed + torch.softmax(scores, -1).nan_to_num() @ v[cols]",
+        expect="output equals plain attention",
+        ranks=1,
+        source="each block normalised by itself before the blocks are joined",
+    ),
+    "whole-matrix": Break(
+        old="q[rows] @ k[cols].T",
+        new="(q @ k.T)[rows, cols]",
+        expect="no tensor exceeds a tile and an output",
+        ranks=1,
+        source="right numbers, but the N x N matrix is there after all",
+    ),
+    "no-mean": Break(
+        old="(dout[rows] @ v[cols].T - mean[rows])",
+        new="(dout[rows] @ v[cols].T)",
+        expect="gradients equal plain attention",
+        ranks=1,
+        source="softmax differentiated as if its sum did not depend on the score",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
