@@ -137,7 +137,6 @@ def _table(lang: Lang, *columns: str) -> Table:
     made = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
         ratio = 1 if column == "prompt" else None
-        made.add_column(
-            say(f"bank.column_{column}", lang), overflow="fold", ratio=1 if wide else None
-        )
+        title = say(f"bank.column_{column}", lang)
+        made.add_column(title, overflow="fold", ratio=ratio)
     return made
