@@ -1,0 +1,140 @@
+"""Every key is changed in every way; a proof that does not notice is named."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from quizkit.bank.model import Choice, Question
+from quizkit.errors import LabError
+from quizkit.lab.catalogue import Demo
+from quizkit.lab.report import Report, Setting
+from quizkit.proof.mutate import mutants
+from quizkit.proof.prove import Court
+
+Read = Callable[[str], Question]
+Brings = Callable[..., Report]
+
+CHOICE = """\
+kind: choice
+options:
+  - {text: a, correct: true, claim: bubble_1f1b < 0.5}
+  - {text: b, why: w, myth: m, claim: bubble_1f1b == 0.25}
+  - {text: c, why: w, myth: m}
+proof: {demo: pipeline}
+"""
+
+
+@pytest.fixture
+def court(pipeline: Demo, brings: Brings) -> Court:
+    def run(wanted: Setting) -> Report:
+        if wanted.broken:
+            return brings(outcome="hung", verdict="error", broken=wanted.broken)
+        return brings()
+
+    return Court({"pipeline": pipeline}, run)
+
+
+def test_a_choice_with_claims_leaves_no_survivor(question: Read, court: Court):
+    mutation = court.mutate(question(CHOICE))
+    assert (mutation.killed, mutation.survived) == (3, ())
+
+
+def test_a_key_that_hangs_on_nothing_survives(question: Read, court: Court):
+    bare = question(CHOICE)
+    assert isinstance(bare, Choice)
+    bare = replace(bare, options=tuple(replace(each, claim=None) for each in bare.options))
+    assert court.mutate(bare).survived == (
+        "option 2 right instead of 1",
+        "option 3 right instead of 1",
+    )
+
+
+def test_what_is_changed_in_each_kind(question: Read):
+    proof = "proof:\n  demo: pipeline\n  claims:\n"
+    proof += "    - bubble_1f1b < 1 and isclose(bubble_1f1b, answer)\n"
+    numeric = "kind: numeric\nanswer: 3 / 11\ntraps: [{formula: '0.5', forgot: x}]\n" + proof
+    assert [each.what for each in mutants(question(numeric))] == [
+        "answer * 1.1",
+        "answer + 1",
+        "answer - 1",
+        "answer = trap 1",
+        "not bubble_1f1b < 1",
+        "not isclose(bubble_1f1b, answer)",
+    ]
+    trace = "kind: trace\nfunction: f\nanswer: [4, 3]\nproof: {demo: pipeline}\n"
+    assert [each.what for each in mutants(question(trace))] == [
+        "answer [0] + 1",
+        "answer [0] - 1",
+        "answer [1] + 1",
+        "answer [1] - 1",
+    ]
+    steps = "steps: [{id: a, text: x}, {id: b, text: y}, {id: c, text: z}]\n"
+    order = f"kind: order\n{steps}proof: {{demo: pipeline}}\n"
+    assert [each.what for each in mutants(question(order))] == ["a after b", "b after c"]
+    partial = f"kind: order\n{steps}after: {{c: [b]}}\nproof: {{demo: pipeline}}\n"
+    assert [each.what for each in mutants(question(partial))] == ["b after c"]
+    gaps = "gaps: {a: {answer: x}, b: {answer: '2', value: 2}}\n"
+    cloze = f"kind: cloze\ntext: '[[a]] [[b]]'\n{gaps}proof: {{demo: pipeline}}\n"
+    assert [each.what for each in mutants(question(cloze))] == [
+        "a changed",
+        "b * 1.1",
+        "b + 1",
+        "b - 1",
+    ]
+
+
+def test_a_reversed_comparison_leaves_the_rest_of_the_claim_alone(question: Read):
+    text = "kind: essay\nrubric: [{points: 1, says: x}]\nproof:\n  demo: pipeline\n  claims:\n"
+    claim = "    - peak_live_1f1b[0] < 5 and bubble_1f1b == 3 / 11\n"
+    changed = [
+        str(each.question.proof and each.question.proof.claims[0])
+        for each in mutants(question(text + claim))
+    ]
+    assert changed == [
+        "not peak_live_1f1b[0] < 5 and bubble_1f1b == 3 / 11",
+        "peak_live_1f1b[0] < 5 and (not bubble_1f1b == 3 / 11)",
+    ]
+
+
+def test_the_removed_break_is_run_without_it(question: Read, court: Court, pipeline: Demo):
+    name = next(name for name, each in pipeline.breaks.items() if each.expect == "hangs")
+    bug = question(
+        "kind: bug\nfunction: main\nreasons: [{points: 1, says: x}]\n"
+        f"proof: {{demo: pipeline, break: {name}}}\n"
+    )
+    mutation = court.mutate(bug)
+    assert (mutation.killed, mutation.survived) == (1, ())
+    assert {setting.broken for setting in court.reports} == {name, None}
+
+
+def test_each_distinct_setting_is_run_once(question: Read, pipeline: Demo, brings: Brings):
+    runs: list[Setting] = []
+
+    def run(wanted: Setting) -> Report:
+        runs.append(wanted)
+        return brings()
+
+    court = Court({"pipeline": pipeline}, run)
+    first = question(CHOICE)
+    court.prove(first)
+    court.prove(replace(first, id="pp/other"))
+    court.mutate(first)
+    assert len(runs) == 1
+
+
+def test_skipped_is_not_proved_and_a_dead_bench_is_not_skipped(question: Read, pipeline: Demo):
+    def without_torch(_: Setting) -> Report:
+        raise LabError("torch_missing", python="python")
+
+    def dead(_: Setting) -> Report:
+        raise LabError("bench_died", how="x", said="y")
+
+    assert Court({"pipeline": pipeline}, without_torch).prove(question(CHOICE)).status == "skipped"
+    assert Court({"pipeline": pipeline}, dead).prove(question(CHOICE)).status == "failed"
+
+
+def test_without_a_proof_there_are_sources_or_it_fails(question: Read, court: Court):
+    text = CHOICE.replace("proof: {demo: pipeline}\n", "")
+    assert court.prove(question(text)).status == "failed"
+    assert court.prove(question(text + "sources: [a paper]\n")).status == "sourced"

@@ -1,0 +1,82 @@
+"""Every name in a proof exists, or lint says where and what was meant; nothing is run for it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from quizkit.bank.model import Question
+from quizkit.lab.catalogue import catalogue
+from quizkit.proof.static import thin_proof, wrong_names
+
+Read = Callable[[str], Question]
+
+NUMERIC = """\
+kind: numeric
+params: {p: [2, 3, 4], m: [2, 5, 8]}
+answer: (p - 1) / (m + p - 1)
+proof:
+  demo: pipeline
+  ranks: =p
+  args: {microbatches: =m}
+  at: [{p: 4, m: 8}, {p: 3, m: 5}, {p: 2, m: 2}]
+  claims:
+    - isclose(bubble_1f1b, answer)
+"""
+
+
+def test_a_right_proof_has_nothing_to_say(question: Read):
+    asked = question(NUMERIC)
+    assert [*wrong_names(asked, catalogue()), *thin_proof(asked)] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "message"),
+    [
+        ("demo: pipeline", "demo: pipelin", "proof.demo", "did you mean `pipeline`"),
+        ("demo: pipeline", "demo: ../../etc/passwd", "proof.demo", "unknown demo"),
+        ("{microbatches: =m}", "{microbatch: =m}", "proof.args.microbatch", "`microbatches`"),
+        ("{microbatches: =m}", "{microbatches: eight}", "proof.args.microbatches", "cannot be"),
+        ("{microbatches: =m}", "{microbatches: true}", "proof.args.microbatches", "cannot be"),
+        ("{microbatches: =m}", "{microbatches: =k}", "proof.args.microbatches", "by no row"),
+        ("ranks: =p", "ranks: =p / 3", "proof.at.0", "not a whole number"),
+        ("ranks: =p", "ranks: =p - 2", "proof.at.2", "0 ranks"),
+        ("bubble_1f1b,", "bubble_1f1,", "proof.claims.0", "did you mean `bubble_1f1b`"),
+        ("{p: 2, m: 2}", "{p: 2}", "proof.at.2", "binds the same names"),
+        ("{p: 2, m: 2}", "{p: 2}", "proof.at.2", "must bind the params"),
+        ("  claims:", "  break: no-cooldow\n  claims:", "proof.break", "`no-cooldown`"),
+    ],
+)
+def test_a_wrong_name(question: Read, old: str, new: str, place: str, message: str):
+    assert NUMERIC.count(old) == 1
+    found = [*wrong_names(question(NUMERIC.replace(old, new)), catalogue())]
+    assert any(where == place and message in said for where, said in found), found
+
+
+def test_a_parameter_called_like_a_metric_is_refused(question: Read):
+    text = NUMERIC.replace("p:", "grad_error:").replace("(p - 1)", "(grad_error - 1)")
+    text = text.replace("+ p - 1", "+ grad_error - 1").replace("=p", "=grad_error")
+    found = [*wrong_names(question(text), catalogue())]
+    assert ("proof.at", "`grad_error` already has a meaning in claims") in found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("    - isclose(bubble_1f1b, answer)", "    - bubble_1f1b < 1", "no claim names `answer`"),
+        (", {p: 2, m: 2}", "", "three or more"),
+        ("{p: 3, m: 5}", "{p: 4, m: 4}", "power of two"),
+    ],
+)
+def test_a_thin_proof(question: Read, old: str, new: str, message: str):
+    assert NUMERIC.count(old) == 1
+    found = [*thin_proof(question(NUMERIC.replace(old, new)))]
+    assert any(message in said for _, said in found), found
+
+
+def test_a_bug_must_lie_in_the_function_shown(question: Read):
+    text = (
+        "kind: bug\nfunction: schedule_gpipe\nreasons: [{points: 1, says: x}]\n"
+        "proof: {demo: pipeline, break: no-cooldown}\n"
+    )
+    found = [*wrong_names(question(text), catalogue())]
+    assert [place for place, _ in found] == ["function"], found
