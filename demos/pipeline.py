@@ -1,4 +1,4 @@
-"""1F1B idles exactly as long as GPipe; what it saves is live activations, m -> min(p - s, m).
+"""On equal stages 1F1B idles as long as GPipe, but keeps min(p - s, m) alive instead of m.
 
 The trick
     A schedule is only the order in which stage s of p runs its m forwards F and backwards B.
