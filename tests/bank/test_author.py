@@ -1,0 +1,80 @@
+"""What authors start from: drafts, the schema, search."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from quizkit.bank.lint import lint
+from quizkit.bank.model import KINDS, Kind, Problem
+from quizkit.bank.reader import Bank, read
+from quizkit.bank.schema import schema
+from quizkit.bank.search import search
+from quizkit.bank.template import template
+from quizkit.lab.catalogue import catalogue
+from quizkit.paths import QUESTIONS
+from quizkit.proof.static import wrong_names
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_draft_is_read_and_its_names_exist_but_lint_wants_it_filled_in(
+    tmp_path: Path, kind: Kind
+):
+    path = tmp_path / "pp" / "draft.yaml"
+    path.parent.mkdir()
+    path.write_text(template(kind), encoding="utf-8")
+    problems: list[Problem] = []
+    question = read(tmp_path, path, problems)
+    assert problems == []
+    assert question is not None
+    assert [*wrong_names(question, catalogue())] == []
+    left = [p for p in lint(Bank.load(tmp_path), tmp_path) if "TODO is left" in p.message]
+    assert len(left) >= 3
+
+
+def resolved(node: Any) -> Any:
+    """What a YAML language server sees: YAML's own types."""
+    return yaml.safe_load(node)
+
+
+def test_every_shipped_question_is_valid_by_the_schema():
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft7Validator(schema())
+    files = [path for path in QUESTIONS.glob("*/*.yaml") if not path.name.startswith("_")]
+    files = [path for path in files if path.parent.name != "mocks"]
+    assert files
+    for path in files:
+        errors = [*validator.iter_errors(resolved(path.read_text(encoding="utf-8")))]
+        assert errors == [], path
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("level: 2", "level: 7"),
+        ("level: 2 ", "levle: 2 "),
+        ("explain:", "explane:"),
+        ("ranks: 4", "ranks: [4]"),
+    ],
+)
+def test_the_schema_refuses_what_the_reader_refuses(old: str, new: str):
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft7Validator(schema())
+    text = template("choice")
+    assert [*validator.iter_errors(resolved(text))] == []
+    assert text.count(old) == 1
+    assert [*validator.iter_errors(resolved(text.replace(old, new)))] != []
+
+
+def test_two_chinese_characters_are_found_and_width_and_case_do_not_matter():
+    questions = Bank.load(QUESTIONS).questions.values()
+    bubble = [question.id for question in search(questions, "气泡")]
+    assert bubble
+    assert bubble == [question.id for question in search(questions, "  气泡 ")]
+    assert [q.id for q in search(questions, "ｇｐｉｐｅ")] == [
+        q.id for q in search(questions, "GPipe")
+    ]
+    assert search(questions, "GPipe") != []
+    assert search(questions, "no such words anywhere") == []
+    assert search(questions, " ") == []

@@ -1,0 +1,137 @@
+"""What lint says of a bank, and that it says nothing of a good one."""
+
+from pathlib import Path
+
+import pytest
+
+from quizkit.bank.lint import lint
+from quizkit.bank.reader import Bank
+
+GOOD = """\
+kind: choice
+level: 1
+covers: [basics-8]
+prompt: {zh: 用 `KV` 问什么, en: What about `KV`}
+options:
+  - text: {zh: 对的选项, en: right one}
+    correct: true
+  - text: {zh: 错的选项, en: wrong one}
+    why: {zh: 有人这么说, en: people say so}
+    myth: a-myth
+hints: [{zh: 提示, en: hint}]
+explain: {zh: 讲解, en: explained}
+say: {zh: 这样说, en: say this}
+followups: [{if: right, ask: pp/other}]
+sources: [a paper]
+"""
+NUMERIC = """\
+kind: numeric
+level: 2
+prompt: {zh: "{p} 个 stage", en: "{p} stages"}
+params: {p: [2, 3, 4]}
+answer: 2 * (p - 1) / p
+traps:
+  - formula: p - 1
+    forgot: {zh: 忘了, en: forgotten}
+    myth: a-myth
+hints: [{zh: 提示, en: hint}]
+explain: {zh: 讲解, en: explained}
+say: {zh: 这样说, en: say this}
+sources: [a paper]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    pp = tmp_path / "pp"
+    pp.mkdir()
+    (pp / "_topic.yaml").write_text("title: PP\nintro: words\n")
+    (pp / "_myths.yaml").write_text("a-myth: {zh: 误解, en: a myth}\n")
+    (tmp_path / "_common70.yaml").write_text("basics-8: {topic: pp, ask: {zh: 问, en: ask}}\n")
+    (tmp_path / "glossary.yaml").write_text(
+        "bubble: {zh: 气泡, en: bubble, note: {zh: 空闲, en: idle},"
+        " avoid: {zh: [泡沫], en: [foam]}}\n"
+    )
+    (pp / "q.yaml").write_text(GOOD)
+    (pp / "other.yaml").write_text(GOOD.replace("followups: [{if: right, ask: pp/other}]\n", ""))
+    return tmp_path
+
+
+def found(folder: Path) -> list[str]:
+    return [str(problem) for problem in lint(Bank.load(folder), folder)]
+
+
+def test_a_good_bank_has_nothing_wrong(folder: Path):
+    assert found(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("covers: [basics-8]", "covers: [basics-9]", "pp/q.yaml:3: error: unknown common question"),
+        ("ask: pp/other", "ask: pp/others", "pp/q.yaml:14: error: unknown question `pp/others`"),
+        ("ask: pp/other", "ask: pp/q", "pp/q.yaml:14: error: asks itself"),
+        (
+            "myth: a-myth",
+            "myth: a-mith",
+            "pp/q.yaml:10: error: unknown myth `a-mith`; did you mean",
+        ),
+        ("    myth: a-myth\n", "", "pp/q.yaml:8: error: a wrong option says `why`"),
+        ("sources: [a paper]", "was: [pp/other]", "pp/q.yaml:15: error: `pp/other` is still a"),
+        ("hints: [{zh: 提示, en: hint}]\n", "", "warning: has no hints"),
+        ("say: {zh: 这样说, en: say this}\n", "", "warning: has no `say`"),
+        ("en: What about `KV`", "en: What about it", "warning: `code` differs: KV"),
+        ("en: explained", "en: 讲解 explained", "warning: the English holds Chinese"),
+        ("zh: 讲解", "zh: explanation", "warning: the Chinese holds no Chinese"),
+        ("zh: 讲解", "zh: 讲解 8 次", "warning: numbers differ: 8"),
+        ("zh: 讲解", "zh: 通过 1F1B 来减少", "reads translated"),
+        ("zh: 讲解", "zh: 进行了一次通信操作", "use the verb"),
+        ("zh: 讲解", "zh: 流水线泡沫", "zh: write 气泡, not 泡沫"),
+        ("en: explained", "en: Foam everywhere", "en: write bubble, not foam"),
+        ("en: explained", "en: TODO", "warning: TODO is left in it"),
+    ],
+)
+def test_what_an_editor_would_say(folder: Path, old: str, new: str, said: str):
+    path = folder / "pp" / "q.yaml"
+    assert GOOD.count(old) == 1
+    path.write_text(GOOD.replace(old, new))
+    problems = found(folder)
+    assert any(said in problem for problem in problems), problems
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("p: [2, 3, 4]", "p: [2, 3, 4, 1]", None),
+        ("answer: 2 * (p - 1) / p", "answer: 1 / (p - 3)", "answer` at|at {'p': 3}"),
+        ("formula: p - 1", "formula: p / (p - 3)", "at {'p': 3}"),
+        ("{p: [2, 3, 4]}", "{p: [2, 3, 4]}\nwhere: p > 4", "lets no draw through"),
+        ('en: "{p} stages"', 'en: "stages"', "{placeholders} differ: p"),
+    ],
+)
+def test_every_draw_of_a_number_is_tried(folder: Path, old: str, new: str, said: str | None):
+    good = NUMERIC.replace("p: [2, 3, 4]", "p: [3, 4, 8]")
+    (folder / "pp" / "n.yaml").write_text(good)
+    assert found(folder) == []
+    # At two ranks 2 (p - 1) / p is p - 1: the trap is right there, and lint says which draw.
+    (folder / "pp" / "n.yaml").write_text(NUMERIC)
+    assert "is right at {'p': 2}" in found(folder)[0]
+    assert NUMERIC.count(old) == 1
+    (folder / "pp" / "n.yaml").write_text(NUMERIC.replace(old, new))
+    problems = found(folder)
+    wanted = (said or "is right at {'p': 2}").split("|")
+    assert any(each in problem for problem in problems for each in wanted), problems
+
+
+def test_too_many_draws(folder: Path):
+    many = ", ".join(str(n) for n in range(501))
+    (folder / "pp" / "n.yaml").write_text(NUMERIC.replace("[2, 3, 4]", f"[{many}]"))
+    assert "501 draws; 500 at most" in found(folder)[0]
+
+
+def test_a_pattern_in_the_keys_is_seen(folder: Path):
+    for index in range(12):
+        (folder / "pp" / f"q{index}.yaml").write_text(GOOD.replace("right one", "the right one"))
+    problems = found(folder)
+    assert any("is the longest in" in problem for problem in problems)
+    assert any("is number 1 in" in problem for problem in problems)
