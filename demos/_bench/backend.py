@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .early import EnvironmentMissing
+from .early import MissingError
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def decide(wanted: str, ranks: int, gpus: int) -> Backend:
         return Backend("nccl", "cuda", False, f"{found}, one for each of {ranks} ranks")
     if wanted == "cuda":
         if gpus == 0:
-            raise EnvironmentMissing("no CUDA GPU found: use --device cpu, or auto")
+            raise MissingError("no CUDA GPU found: use --device cpu, or auto")
         return Backend(
             "gloo", "cuda", True, f"{found} for {ranks} ranks: shared, messages go through the host"
         )

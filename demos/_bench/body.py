@@ -144,7 +144,7 @@ def lived(
         main = load.module(Path(task.path), task.text, code).main
         metrics = metric.packed(main(**task.args), task.ranks if task.own_launch else None)
         message = {"kind": "returned", "metrics": metrics}
-    except here.Refused as refusal:
+    except here.RefusedError as refusal:
         message = {"kind": "refused", "message": str(refusal)}
     except BaseException as error:  # SystemExit too: main must return
         message = raised(error)

@@ -50,12 +50,13 @@ def run(file: str) -> NoReturn:
     """Run the demo in this file as its own program; ends the process."""
     signal.signal(signal.SIGINT, interrupt.interrupted)
     signal.signal(signal.SIGTERM, interrupt.interrupted)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = answered(Path(file).resolve())
         sys.stdout.flush()
     except load.DemoError as error:
         code = said(str(error), 2)
-    except early.EnvironmentMissing as error:
+    except early.MissingError as error:
         code = said(str(error), 3)
     except BrokenPipeError:  # whoever was reading has seen enough
         code = 1

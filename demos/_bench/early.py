@@ -13,7 +13,7 @@ OLDEST_TORCH = (2, 6)
 INSTALL = "pip install 'torch>=2.6' numpy"
 
 
-class EnvironmentMissing(Exception):
+class MissingError(Exception):
     """This machine lacks what the run needs; the message says how to get it."""
 
 
@@ -49,10 +49,10 @@ def torch_version() -> str:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise EnvironmentMissing(f"the demos need torch: {INSTALL}") from None
+        raise MissingError(f"the demos need torch: {INSTALL}") from None
     finally:
         gc.enable()
     version = torch.__version__.split("+")[0]
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_TORCH:
-        raise EnvironmentMissing(f"the demos need torch 2.6 or newer, this is {version}: {INSTALL}")
+        raise MissingError(f"the demos need torch 2.6 or newer, this is {version}: {INSTALL}")
     return version

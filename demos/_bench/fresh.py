@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import body, early, launch, load
+from . import body, early, guard, launch, load
 
 
 def main() -> None:
@@ -14,11 +14,13 @@ def main() -> None:
     told = json.loads(os.pread(order, os.fstat(order).st_size, 0))
     os.close(order)
     os.environ["GLOO_SOCKET_IFNAME"] = "lo" if sys.platform == "linux" else "lo0"
-    link = body.Link(**told["link"])
-    release = body.settle_in(link, told["parent"])
+    link, task = body.Link(**told["link"]), body.Task(**told["task"])
+    parent = told["parent"]
+    if task.own_launch and sys.platform == "linux":
+        parent = guard.stand(link)
+    release = body.settle_in(link, parent)
     early.quiet_import()
     early.torch_version()
-    task = body.Task(**told["task"])
     path = Path(task.path)
     sys.path.insert(0, str(path.parent))
     store = launch.store_at(told["store"], task.ranks)

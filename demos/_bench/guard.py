@@ -21,9 +21,9 @@ def stand(link: body.Link) -> int:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     watched = os.pidfd_open(pid)
     select.select([watched, link.control], [], [])
-    status = -signal.SIGKILL
-    if select.select([watched], [], [], 0)[0]:
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    by_itself = bool(select.select([watched], [], [], 0)[0])
+    status = os.waitpid(pid, 0)[1] if by_itself else 0
     interrupt.end_all()
-    link.tell({"kind": "gone", "status": status})
+    if by_itself:
+        link.tell({"kind": "gone", "status": os.waitstatus_to_exitcode(status)})
     os._exit(0)

@@ -21,7 +21,7 @@ class Here:
     events: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The sizes asked for cannot be run; the message names the nearest that can."""
 
 
@@ -58,7 +58,7 @@ def device() -> "torch.device":
 
 def refuse(message: str) -> NoReturn:
     """Say that these sizes cannot be run, before any message is sent, alike on all ranks."""
-    raise Refused(message)
+    raise RefusedError(message)
 
 
 def check(name: str, measured: Any, relation: str, expected: Any) -> None:

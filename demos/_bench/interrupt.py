@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,15 +37,24 @@ def forget() -> None:
 
 
 def living() -> set[int]:
-    """The processes whose parent we are."""
-    me, found = os.getpid(), set()
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            with suppress(OSError):  # it may end while we look
-                fields = (folder / "stat").read_bytes().rsplit(b") ", 1)[1].split()
-                if int(fields[1]) == me:
-                    found.add(int(folder.name))
+    """The processes whose parent we are, as far as this kernel tells."""
+    found: set[int] = set()
+    for file in Path("/proc/self/task").glob("*/children"):
+        found.update(int(pid) for pid in file.read_text().split())
     return found
+
+
+def collected(pid: int, patience: float) -> int | None:
+    """The wait status of a child that is going; None if it stays."""
+    until = time.monotonic() + patience
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            children.discard(pid)
+            return status
+        if time.monotonic() > until:
+            return None
+        time.sleep(0.002)
 
 
 def end(pid: int) -> None:

@@ -22,7 +22,7 @@ Show = Callable[[report.Report], None]
 MEETING = timedelta(seconds=60)  # for all ranks of the launcher to appear
 
 
-class TakenAway(RuntimeError):
+class TakenAwayError(RuntimeError):
     """The launcher asks this rank to end, since another has failed."""
 
 
@@ -156,7 +156,7 @@ class Member:
 
     def _taken_away(self, number: int, frame: FrameType | None) -> NoReturn:
         del number, frame
-        raise TakenAway("connection closed: the launcher ends this rank")
+        raise TakenAwayError("connection closed: the launcher ends this rank")
 
     def _watch(self) -> None:
         """At the deadline say where main stands, and end this rank."""
@@ -172,10 +172,10 @@ class Member:
         """On rank 0: gather how the ranks ended, show the report, end this rank."""
         self._concluding.acquire()  # and never given back: whoever comes second waits for the end
         endings = self._gathered()
-        late = time.monotonic() >= self._limit
+        late = self._plan.setting.deadline if time.monotonic() >= self._limit else None
         watched = Watched(endings, late, cancelled=False)
         blank = self._plan.blank(time.monotonic() - self._begun)
-        result = report.built(blank, watched, self._plan.setting.deadline)
+        result = report.built(blank, watched)
         self._show(result)
         self._notes.leave("over", True)
         sys.stdout.flush()

@@ -149,7 +149,11 @@ class Script:
         for key, entry in zip(value.keys, value.values, strict=True):
             match key, entry:
                 case ast.Constant(value=str(name)), ast.Call(func=ast.Name(id="Break"), args=[]):
-                    fields = {word.arg: ast.literal_eval(word.value) for word in entry.keywords}
+                    fields = {
+                        word.arg: ast.literal_eval(word.value)
+                        for word in entry.keywords
+                        if word.arg
+                    }
                     result[name] = Break(**fields)
                 case _:
                     raise DemoError(

@@ -1,19 +1,23 @@
 """How many ranks fit into this machine's memory."""
 
+import re
+from pathlib import Path
+
 MOST_RANKS = 64
 EACH = {"fork": 64 << 20, "spawn": 320 << 20}  # bytes; a forked rank shares torch with its parent
 
 
 def available() -> int | None:
-    """Bytes the machine can give without swapping, if it says."""
-    try:
-        with open("/proc/meminfo") as file:  # noqa: PTH123
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
+    """Bytes that can be had without swapping, if the machine says; a container's limit counts."""
+    meminfo, group = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
+    if not meminfo.exists():
         return None
-    return None
+    found = re.search(r"^MemAvailable:\s*(\d+) kB", meminfo.read_text(), re.MULTILINE)
+    free = int(found[1]) * 1024 if found else None
+    most = group / "memory.max"
+    if free and most.exists() and (limit := most.read_text().strip()).isdigit():
+        free = min(free, int(limit) - int((group / "memory.current").read_text()))
+    return free
 
 
 def refusal(ranks: int, how: str, free: int | None = None) -> str | None:
@@ -24,7 +28,7 @@ def refusal(ranks: int, how: str, free: int | None = None) -> str | None:
     fit = MOST_RANKS if free is None else min(MOST_RANKS, free // EACH[how])
     if ranks <= fit:
         return None
-    if fit == MOST_RANKS:
+    if free is None or fit == MOST_RANKS:
         return f"{ranks} ranks are too many for one machine: take at most {MOST_RANKS}"
     return (
         f"{ranks} ranks need about {ranks * EACH[how] >> 20} MiB and {free >> 20} MiB are free:"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -12,7 +13,7 @@ from . import clock
 from .here import here
 
 
-@dataclass
+@dataclass(eq=False)
 class Wire:
     """What this rank sent while it was watched."""
 
@@ -35,27 +36,24 @@ def wire() -> Iterator[Wire]:
         _watching.remove(counts)
 
 
-class Flight:
+Received = TypeVar("Received", Tensor, None)
+
+
+class Flight(Generic[Received]):
     """Messages on their way; the buffers stay alive until `wait` is done with them."""
 
-    def __init__(
-        self,
-        works: list[dist.Work],
-        keep: list[Tensor],
-        land: Callable[[], Tensor | None],
-    ):
+    def __init__(self, works: list[dist.Work], keep: list[Tensor], land: Callable[[], Received]):
         self._works, self._keep, self._land = works, keep, land
-        self._landed: Tensor | None = None
+        self._landed: list[Received] = []
 
-    def wait(self) -> Tensor | None:
+    def wait(self) -> Received:
         """Block until the messages are through; gives the received tensor, if one was awaited."""
-        if self._works:
+        if not self._landed:
             for work in self._works:
                 work.wait()
-            self._works = []
-            self._landed = self._land()
-            self._keep = []
-        return self._landed
+            self._landed.append(self._land())
+            self._works, self._keep = [], []
+        return self._landed[0]
 
 
 def _count(tensor: Tensor) -> None:
@@ -91,16 +89,16 @@ def _incoming(into: Tensor, source: int, tag: int) -> tuple[list[dist.P2POp], Ca
     where = "cpu" if here().staged else into.device
     buffer = place if direct else torch.empty(place.shape, dtype=place.dtype, device=where)
     ops = [dist.P2POp(dist.irecv, buffer, _peer(source), tag=2 * tag)]
-    running = clock.current()
-    stamp = torch.empty(1, dtype=torch.float64, device=buffer.device)
-    if running:
-        ops.append(dist.P2POp(dist.irecv, stamp, source, tag=2 * tag + 1))
+    stamps: list[Tensor] = []
+    if running := clock.current():
+        stamps.append(torch.empty(1, dtype=torch.float64, device=where))
+        ops.append(dist.P2POp(dist.irecv, stamps[0], source, tag=2 * tag + 1))
 
     def land() -> Tensor:
         if buffer is not place:
             place.copy_(buffer)
         if running:
-            running.reach(stamp.item())
+            running.reach(stamps[0].item())
         return into
 
     return ops, land
@@ -113,21 +111,21 @@ def _start(ops: list[dist.P2POp]) -> list[dist.Work]:
     return [work for work in works if work is not None]
 
 
-def _fly(ops: list[dist.P2POp], land: Callable[[], Tensor | None]) -> Flight:
+def _fly(ops: list[dist.P2POp], land: Callable[[], Received]) -> Flight[Received]:
     return Flight(_start(ops), [op.tensor for op in ops], land)
 
 
-def isend(tensor: Tensor, to: int, tag: int = 0) -> Flight:
+def isend(tensor: Tensor, to: int, tag: int = 0) -> Flight[None]:
     """Start sending; do not change the tensor before `wait`."""
     return _fly(_outgoing(tensor, to, tag), lambda: None)
 
 
-def irecv(into: Tensor, source: int, tag: int = 0) -> Flight:
+def irecv(into: Tensor, source: int, tag: int = 0) -> Flight[Tensor]:
     """Start receiving; `wait` gives `into`, filled."""
     return _fly(*_incoming(into, source, tag))
 
 
-def exchange(out: Tensor, to: int, into: Tensor, source: int, tag: int = 0) -> Flight:
+def exchange(out: Tensor, to: int, into: Tensor, source: int, tag: int = 0) -> Flight[Tensor]:
     """Start sending one tensor and receiving another; `wait` gives `into`, filled."""
     incoming, land = _incoming(into, source, tag)
     return _fly(incoming + _outgoing(out, to, tag), land)

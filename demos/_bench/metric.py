@@ -83,7 +83,7 @@ def packed(metrics: object, listed: int | None = None) -> dict[str, dict[str, An
     return result
 
 
-class Disagreement(Exception):
+class DisagreementError(Exception):
     """Ranks that should have come to the same did not."""
 
     def __init__(self, rank: int, message: str):
@@ -101,7 +101,7 @@ def merged(per_rank: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any
     first = per_rank[0]
     for number, metrics in enumerate(per_rank):
         if odd := sorted(first.keys() ^ metrics.keys()):
-            raise Disagreement(
+            raise DisagreementError(
                 number, f"rank {number} and rank 0 do not report the same: {', '.join(odd)}"
             )
     result: dict[str, Any] = {}
@@ -115,7 +115,7 @@ def merged(per_rank: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any
             continue
         for number, value in enumerate(values):
             if not same(values[0], value):
-                raise Disagreement(number, f"{name} is shared, but the ranks have {values}")
+                raise DisagreementError(number, f"{name} is shared, but the ranks have {values}")
         result[name] = values[0]
     return result
 

@@ -72,7 +72,7 @@ def killed(report: Report) -> Report:
     return report | {"outcome": "killed", "error": error(None, "cancelled")}
 
 
-def built(report: Report, watched: Watched, deadline: float) -> Report:
+def built(report: Report, watched: Watched) -> Report:
     """Put together what the ranks said."""
     endings = watched.endings
     messages = [ending.message for ending in endings]
@@ -80,7 +80,7 @@ def built(report: Report, watched: Watched, deadline: float) -> Report:
     report["timeline"]["events"] = [e for each in messages for e in each.get("events", ())]
     if watched.cancelled:
         return strict(killed(report))
-    verdict = blame.judge(endings, deadline if watched.late else None)
+    verdict = blame.judge(endings, watched.late)
     report["outcome"] = verdict.outcome
     if verdict.outcome != "finished":
         stacks = [] if verdict.outcome == "refused" else [ending.where for ending in endings]
@@ -88,7 +88,7 @@ def built(report: Report, watched: Watched, deadline: float) -> Report:
         return strict(report)
     try:
         report["metrics"] = metric.merged([each["metrics"] for each in messages])
-    except metric.Disagreement as problem:
+    except metric.DisagreementError as problem:
         report["error"] = error(problem.rank, str(problem))
         return strict(report)
     report["how"] = {name: each["how"] for name, each in messages[0]["metrics"].items()}
@@ -123,7 +123,7 @@ def exit_code(report: Report) -> int:
 
 def as_json(report: Report) -> str:
     """One line of strict JSON."""
-    return json.dumps(report, allow_nan=False, ensure_ascii=False)
+    return json.dumps(report, allow_nan=False)
 
 
 def number(value: Any) -> str:

@@ -14,7 +14,7 @@ def region(tensor: Tensor) -> Region:
     """The bytes a tensor stands for: a micro-batch cut from a batch is not the whole batch."""
     storage = tensor.untyped_storage()
     size = min(tensor.numel() * tensor.element_size(), storage.nbytes())
-    return storage.data_ptr(), tensor.storage_offset() * tensor.element_size(), size
+    return storage.data_ptr(), int(tensor.storage_offset()) * tensor.element_size(), size
 
 
 class Saved:

@@ -36,7 +36,7 @@ def main() -> NoReturn:
     try:
         bench.reply({"ready": {"torch": early.torch_version()}})
         bench.serve()
-    except early.EnvironmentMissing as error:
+    except early.MissingError as error:
         bench.reply({"error": {"kind": "environment", "message": str(error)}})
         os._exit(3)
     except BrokenPipeError:  # nobody is there to hear
@@ -130,9 +130,9 @@ class Bench:
         if not isinstance(request, dict):
             self.reply({"error": {"kind": "usage", "message": "a request is one JSON object"}})
         elif "cancel" in request:
-            known = {each.get("id") for each in self._waiting} | {self._running}
-            if request["cancel"] in known:
-                self._cancelled.add(request["cancel"])
+            called = str(request["cancel"])
+            if called == self._running or called in [each.get("id") for each in self._waiting]:
+                self._cancelled.add(called)
         else:
             self._waiting.append(request)
 
@@ -147,12 +147,12 @@ class Bench:
             reply = {"id": name, "report": self.ran(request)}
         except load.DemoError as error:
             reply = {"id": name, "error": {"kind": "usage", "message": str(error)}}
-        except early.EnvironmentMissing as error:
+        except early.MissingError as error:
             reply = {"id": name, "error": {"kind": "environment", "message": str(error)}}
         except Exception:
             reply = {"id": name, "error": {"kind": "internal", "message": traceback.format_exc()}}
         self._running = None
-        self._cancelled.discard(name)
+        self._cancelled.discard(str(name))
         if not self._closed:
             self.reply(reply)
 

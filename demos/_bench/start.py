@@ -95,7 +95,7 @@ def run(
         load.import_all(plan.script.imports)
     with launcher(plan.start, plan.task, plan.code, private) as start:
         watched = started(plan, start, others or {})
-    return report.built(plan.blank(time.monotonic() - begun), watched, plan.setting.deadline)
+    return report.built(plan.blank(time.monotonic() - begun), watched)
 
 
 def started(plan: Plan, start: Launcher, others: stop.Others) -> stop.Watched:

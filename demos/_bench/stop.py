@@ -41,9 +41,8 @@ class Started:
         piece = os.read(self.results, 1 << 16)
         if not piece:
             if self.ending.kind == "alive":
-                status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-                interrupt.children.discard(self.pid)
-                self.died(status)
+                status = interrupt.collected(self.pid, GRACE)
+                self.died(None if status is None else os.waitstatus_to_exitcode(status))
             return False
         self.data += piece
         while len(self.data) >= HEAD.size:
@@ -67,7 +66,7 @@ class Started:
             self.ending.kind, self.ending.at = message["kind"], message["at"]
             self.ending.message = message
 
-    def died(self, status: int) -> None:
+    def died(self, status: int | None) -> None:
         """It ended without a message."""
         self.ending.kind, self.ending.status, self.ending.at = "died", status, time.time()
 
@@ -106,7 +105,7 @@ class Watched:
     """What came of the ranks."""
 
     endings: list[Ending]
-    late: bool
+    late: float | None  # the seconds that were not enough
     cancelled: bool
 
 
@@ -127,9 +126,10 @@ def watched(
     return Watched([each.ending for each in started], late, cancelled)
 
 
-def attended(started: list[Started], deadline: float, others: Others) -> tuple[bool, bool]:
-    """Listen until there is nothing more to wait for; says whether time was up, or a cancel came."""
-    limit, running, failed = time.monotonic() + START_LIMIT, False, False
+def attended(started: list[Started], deadline: float, others: Others) -> tuple[float | None, bool]:
+    """Listen to the end; says which time was not enough, if so, and whether a cancel came."""
+    allowed, failed = START_LIMIT, False
+    limit = time.monotonic() + allowed
     with selectors.DefaultSelector() as selector:
         for each in started:
             selector.register(each.results, selectors.EVENT_READ, (each, each.hear))
@@ -141,13 +141,13 @@ def attended(started: list[Started], deadline: float, others: Others) -> tuple[b
             wait = limit - time.monotonic()
             events = selector.select(max(wait, 0))
             if not events and wait <= 0:
-                return not failed, False
+                return None if failed else allowed, False
             for key, _ in events:
                 each, answer = key.data
                 goes_on = answer()
                 if each is None:
                     if goes_on:
-                        return False, True
+                        return None, True
                 elif not goes_on:
                     selector.unregister(key.fd)
                     gone += key.fd == each.results
@@ -156,9 +156,9 @@ def attended(started: list[Started], deadline: float, others: Others) -> tuple[b
                 break
             if not failed and kinds - {"alive", "returned"}:
                 failed, limit = True, time.monotonic() + GRACE
-            elif not failed and not running and all(each.ready for each in started):
-                running, limit = True, time.monotonic() + deadline
-    return False, False
+            elif not failed and allowed != deadline and all(each.ready for each in started):
+                allowed, limit = deadline, time.monotonic() + deadline
+    return None, False
 
 
 def take_stacks(started: list[Started]) -> None:
