@@ -108,7 +108,7 @@ def merge(out: Tensor, lse: Tensor, new_out: Tensor, new_lse: Tensor) -> tuple[T
     return kept * out + added * new_out, both
 
 
-def pass_on(block: Tensor, room: Tensor, tag: int = 0) -> Flight:
+def pass_on(block: Tensor, room: Tensor, tag: int = 0) -> Flight[Tensor]:
     """Start sending a block ahead and receiving the one from behind; `wait()` returns that one."""
     ahead, behind = (rank() + 1) % ranks(), (rank() - 1) % ranks()
     # Both in one go: if every rank sent first and received after, all would wait for ever.
@@ -129,7 +129,7 @@ def forward(q: Tensor, k: Tensor, v: Tensor, visits: list, clock):
             arriving = pass_on(kv, room)
         held = max(held, sum(block() is not None for block in memory))
         if rows.any():
-            part = attend(q[:, rows], *kv[:, :, keys], visible)
+            part = attend(q[:, rows], *kv[:, :, keys], visible=visible)
             # My own block is the first and every token sees itself: no row is ever empty, so that
             # a merge never meets an lse of -inf on both sides.
             so_far = (out[:, rows], lse[:, rows])
