@@ -105,6 +105,34 @@ WORDS: Words = {
         "zh": "无法写入 {path}：{reason}。用 --bank 指定一个可写的目录",
         "en": "Cannot write {path}: {reason}. Name a writable folder with --bank",
     },
+    "diary_newer": {
+        "zh": "{file} 是更新版本的 quizkit 写的（格式 {found}，这里只认到 {known}）。请升级 quizkit；文件没有改动",
+        "en": "{file} was written by a newer quizkit (format {found}; this one knows up to {known}). Upgrade quizkit; the file was left alone",
+    },
+    "diary_foreign": {
+        "zh": "{file} 不是 quizkit 的答题记录，没有改动它。把它移走，或用 QUIZKIT_HOME 换一个目录",
+        "en": "{file} is no quizkit diary and was left alone. Move it away, or choose another folder with QUIZKIT_HOME",
+    },
+    "diary_corrupt": {
+        "zh": "{file} 损坏了（{reason}），没有改动它。请先复制一份，再用 sqlite3 {file} .recover 抢救，或移走后重新开始",
+        "en": "{file} is damaged ({reason}) and was left alone. Copy it first; then rescue it with: sqlite3 {file} .recover, or move it away and start anew",
+    },
+    "diary_full": {
+        "zh": "磁盘满了，{file} 写不进去。之前的答案都在，刚才这一题没有记下。腾出空间后再来",
+        "en": "The disk is full: {file} cannot grow. Every earlier answer is kept, this last one is not. Make room and come back",
+    },
+    "diary_busy": {
+        "zh": "另一个程序一直占着 {file}（{reason}）。关掉它再试",
+        "en": "Another program keeps {file} locked ({reason}). Close it and try again",
+    },
+    "diary_open": {
+        "zh": "无法写入 {file}：{reason}。检查目录权限，或换一个可写的目录：export QUIZKIT_HOME=…",
+        "en": "Cannot write {file}: {reason}. Check the folder's permissions, or choose a writable one: export QUIZKIT_HOME=...",
+    },
+    "diary_io": {
+        "zh": "读写 {file} 时出错：{reason}。之前的答案都在，刚才这一题可能没有记下。检查磁盘空间后再来",
+        "en": "Reading or writing {file} failed: {reason}. Every earlier answer is kept, this last one may not be. Check the disk and come back",
+    },
     "prove_what": {
         "zh": "要证明哪些题？给出编号，或 --topic 专题，或 --all",
         "en": "Prove what? Name questions, or --topic TOPIC, or --all",

@@ -1,0 +1,80 @@
+"""What the diary holds, as nouns: an answer as it was given, and what is remembered after it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from quizkit.words import Lang
+
+Mode = Literal["study", "mock"]
+
+UNDO = "undo"
+FLAG = "flag"
+RIGHT = "i-was-right"
+GRADE = "grade"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One row. `right` is None where nothing was judged: an undo, a flag, an open mock answer.
+
+    `undoes` names a row that no longer counts; a row that corrects a verdict or a grade undoes the
+    first one and stands in its place. `note` begins with the word that says which it is.
+    """
+
+    uuid: str
+    device: str
+    at: datetime
+    session: str
+    question: str
+    mode: Mode = "study"
+    lang: Lang
+    seed: int
+    given: object = None
+    score: float | None = None
+    right: bool | None = None
+    grade: int | None = None
+    hints: int = 0
+    seconds: float = 0.0
+    sure: bool | None = None
+    undoes: str | None = None
+    bank_hash: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is remembered of a question, as of the last answer that counts."""
+
+    question: str
+    stability: float
+    difficulty: float
+    due: datetime
+    last: datetime
+    reps: int
+    lapses: int
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """As much of an answer that counts as memory needs."""
+
+    question: str
+    at: datetime
+    grade: int
+
+
+def counted(answers: Iterable[Answer]) -> list[Answer]:
+    """The answers that count: judged, and not taken back."""
+    rows = list(answers)
+    undone = {row.undoes for row in rows}
+    return [row for row in rows if row.right is not None and row.uuid not in undone]
+
+
+def flagged(answers: Iterable[Answer]) -> list[Answer]:
+    """The rows by which the learner says that something is wrong with a question."""
+    rows = list(answers)
+    undone = {row.undoes for row in rows}
+    said = (row for row in rows if row.uuid not in undone)
+    return [row for row in said if row.note.split(":")[0] in (FLAG, RIGHT)]
