@@ -18,10 +18,9 @@ ROOT = DEMOS.parent
 def run(*command: object, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     words = [str(word) for word in command]
     base = {"PATH": "/usr/bin:/bin", "HOME": str(cwd), "LANG": "C.UTF-8"}
-    done = subprocess.run(
+    return subprocess.run(
         words, cwd=cwd, env=base | environment, capture_output=True, text=True, timeout=300
     )
-    return done
 
 
 @pytest.fixture(scope="module")
