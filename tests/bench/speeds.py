@@ -1,4 +1,4 @@
-"""How fast it feels, as ratios against a peer taken in the same rounds: medians, targets beside them.
+"""How fast it feels: ratios against a peer in the same rounds, medians, targets beside them.
 
 python tests/bench/speeds.py [--rounds 7]
 

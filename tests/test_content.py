@@ -1,0 +1,38 @@
+"""The shipped bank, as far as it can be judged without running anything."""
+
+import subprocess
+import sys
+
+from quizkit.bank.lint import common_questions
+from quizkit.bank.reader import Bank
+from quizkit.paths import DEMOS, QUESTIONS
+
+
+def test_lint_has_nothing_to_say_not_even_a_warning():
+    command = [sys.executable, "-m", "quizkit", "bank", "lint", "--strict", "--lang", "en"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=DEMOS.parent)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_index_of_the_common_questions_is_whole():
+    names = [*common_questions(QUESTIONS, [])]
+    parts = {"basics": 15, "plain-talk": 5, "flash-ddp": 18, "three-d": 23, "deep-dive": 9}
+    assert names == [f"{part}-{n}" for part, count in parts.items() for n in range(1, count + 1)]
+
+
+def test_every_kind_and_level_is_asked_and_every_topic_has_a_chain():
+    questions = Bank.load(QUESTIONS).questions
+    assert {question.kind for question in questions.values()} == {
+        "choice", "numeric", "order", "cloze", "trace", "bug", "essay"
+    }  # fmt: skip
+    assert {question.level for question in questions.values()} >= {1, 2, 3, 4}
+    chained = {question.topic for question in questions.values() if question.followups}
+    assert chained == {question.topic for question in questions.values()}
+
+
+def test_the_reading_order_of_a_topic_names_its_questions():
+    bank = Bank.load(QUESTIONS)
+    for slug, topic in bank.topics.items():
+        mine = {q.id.split("/")[1] for q in bank.questions.values() if q.topic == slug}
+        assert set(topic.order) == mine, slug
+        assert len(topic.order) == len(mine), slug
