@@ -33,7 +33,7 @@ def prove(
     """Check answers against runs: each distinct setting is run once on real ranks."""
     from quizkit.lab.bench import Bench
     from quizkit.lab.catalogue import catalogue
-    from quizkit.proof.prove import Court
+    from quizkit.proof.prove import Court, on_bench
 
     spoken = language(lang)
     questions, problems = _chosen(ids or [], topic or [], all_, bank or [])
@@ -42,13 +42,7 @@ def prove(
     with Bench() as bench:
         bench.start()
         demos = catalogue()
-
-        def run(wanted: Any) -> Any:
-            broken = demos[wanted.demo].breaks.get(wanted.broken or "")
-            hangs = broken is not None and broken.expect == "hangs"
-            return bench.run(wanted, deadline=3.0 if hangs else deadline)
-
-        court = Court(demos, run)
+        court = Court(demos, on_bench(bench, demos, deadline))
         for question in questions:
             result = court.prove(question)
             results.append(result)

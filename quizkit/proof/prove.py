@@ -7,6 +7,7 @@ from typing import Literal
 
 from quizkit.bank.model import Question
 from quizkit.errors import LabError
+from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report, Setting
 from quizkit.proof.judge import Judgement, Run, judge
@@ -18,6 +19,7 @@ from quizkit.proof.view import ProofView, view
 Status = Literal["proved", "failed", "skipped", "sourced"]
 # Errors that say nothing about the question: the environment lacks what the run needs.
 NOT_HERE = frozenset({"torch_missing", "bench_environment"})
+HANGING = 3.0  # seconds
 Runner = Callable[[Setting], Report]
 
 
@@ -38,6 +40,17 @@ class Mutation:
     question: str
     killed: int
     survived: tuple[str, ...]
+
+
+def on_bench(bench: Bench, demos: Mapping[str, Demo], deadline: float = 60.0) -> Runner:
+    """A runner on a warm bench. A break that hangs by design is not waited for long."""
+
+    def run(wanted: Setting) -> Report:
+        planted = demos[wanted.demo].breaks.get(wanted.broken or "")
+        hangs = planted is not None and planted.expect == "hangs"
+        return bench.run(wanted, deadline=HANGING if hangs else deadline)
+
+    return run
 
 
 @dataclass

@@ -8,9 +8,8 @@ from quizkit.bank.model import Question
 from quizkit.bank.reader import Bank
 from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import catalogue
-from quizkit.lab.report import Report, Setting
 from quizkit.paths import QUESTIONS
-from quizkit.proof.prove import Court
+from quizkit.proof.prove import Court, on_bench
 
 pytestmark = pytest.mark.demo
 QUESTIONS_READ = [*Bank.load(QUESTIONS).questions.values()]
@@ -21,13 +20,7 @@ PROVABLE = [question for question in QUESTIONS_READ if question.proof]
 def court() -> Iterator[Court]:
     demos = catalogue()
     with Bench() as bench:
-
-        def run(wanted: Setting) -> Report:
-            planted = demos[wanted.demo].breaks.get(wanted.broken or "")
-            hangs = planted is not None and planted.expect == "hangs"
-            return bench.run(wanted, deadline=3.0 if hangs else 60.0)
-
-        yield Court(demos, run)
+        yield Court(demos, on_bench(bench, demos))
 
 
 @pytest.mark.parametrize("question", PROVABLE, ids=lambda question: question.id)
