@@ -56,7 +56,7 @@ def doctor(
     else:
         for name, value in facts.items():
             shown = say(f"doctor.{'yes' if value else 'no'}", spoken)
-            shown = shown if isinstance(value, bool) else str(value or "-")
+            shown = shown if isinstance(value, bool) else "-" if value is None else str(value)
             typer.echo(f"{say(f'doctor.{name}', spoken)}: {shown}")
         if found.problem:
             advice = say(f"doctor.{found.problem}", spoken, python=sys.executable)
