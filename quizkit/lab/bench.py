@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,9 +96,7 @@ class Bench:
                 reply = self._reply(child, number, deadline + _PATIENCE)
         finally:
             self._current = None
-        if problem := reply.get("error"):
-            kind = UsageError if problem["kind"] == "usage" else LabError
-            raise kind(f"bench_{problem['kind']}", message=problem["message"])
+        _complain(reply.get("error"))
         return Report.from_json(reply["report"])
 
     def cancel(self) -> None:
@@ -122,7 +120,8 @@ class Bench:
                 self._child = None
                 if cancelled:
                     raise Cancelled(None)
-                raise LabError("bench_died", how=how, said=said)
+                _complain(child.trouble)
+                raise LabError("bench_died", how=how, said=said or "-")
             try:
                 interrupt = child.bell.get(timeout=max(0.0, limit - time.monotonic()))
             except queue.Empty:
@@ -143,6 +142,12 @@ class Bench:
             report = reply.get("report")
             raise Cancelled(Report.from_json(report) if report else None)
         return reply
+
+
+def _complain(problem: Mapping[str, str] | None) -> None:
+    if problem:
+        kind = UsageError if problem["kind"] == "usage" else LabError
+        raise kind(f"bench_{problem['kind']}", message=problem["message"])
 
 
 @contextmanager
@@ -168,18 +173,20 @@ class _Child:
         self.ready = False
         self.gone = False
         self.replies: dict[str, dict[str, Any]] = {}
-        self._nonsense = ""
+        # What it said that answers no request: why it cannot serve, or something that is no reply.
+        self.trouble: dict[str, str] = {}
         # Only a hint to look again (True: Ctrl-C). Its put() is safe in a signal handler.
         self.bell: queue.SimpleQueue[bool] = queue.SimpleQueue()
         # A file without a name: what ranks print must not spoil the screen, but may explain a death
         self._noise = tempfile.TemporaryFile()  # noqa: SIM115
-        path = os.pathsep.join(filter(None, [str(demos), os.environ.get("PYTHONPATH")]))
+        # The bench itself lies among the demos that ship, whosever demos are to be run.
+        folders = dict.fromkeys([str(demos), str(paths.DEMOS), os.environ.get("PYTHONPATH")])
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "_bench"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._noise,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
             # The terminal's Ctrl-C is for quizkit, which decides what it means.
             start_new_session=True,
         )
@@ -208,7 +215,7 @@ class _Child:
         self._process.stdout.close()
         with self._noise as noise:
             noise.seek(0)
-            said = self._nonsense or noise.read().decode(errors="replace").strip()[-_WORDS:]
+            said = noise.read().decode(errors="replace").strip()[-_WORDS:]
         how = signal.Signals(-status).name if status < 0 else f"exit code {status}"
         return how, said
 
@@ -218,12 +225,14 @@ class _Child:
             try:
                 reply = json.loads(line)
             except ValueError:
-                self._nonsense = f"this is no reply: {line[:200]!r}"
+                self.trouble = {"kind": "internal", "message": f"no reply: {line[:200]!r}"}
                 break
             if "ready" in reply:
                 self.ready = True
-            else:
+            elif "id" in reply:
                 self.replies[reply["id"]] = reply
+            else:
+                self.trouble = reply["error"]
             self.bell.put(False)
         self.gone = True
         self.bell.put(False)

@@ -30,6 +30,24 @@ class Parameter:
     default: Scalar
     choices: tuple[str, ...] = ()
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The option, or the two of a switch: on and off."""
+        name = self.name.replace("_", "-")
+        return (f"--{name}", f"--no-{name}") if self.kind == "bool" else (f"--{name}",)
+
+    @property
+    def wanted(self) -> str:
+        """What stands after the option."""
+        return "|".join(self.choices) or {"int": "N", "float": "X", "str": "TEXT"}.get(
+            self.kind, ""
+        )
+
+    @property
+    def usage(self) -> str:
+        """The option as help prints it."""
+        return f"{'/'.join(self.flags)} {self.wanted}".rstrip()
+
 
 @dataclass(frozen=True, slots=True)
 class Break:

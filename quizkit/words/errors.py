@@ -43,10 +43,19 @@ WORDS: Words = {
         "zh": "{given} 前面没有选项名。demo 的名字只写一个，放在最前面：quizkit demo NAME --选项 值",
         "en": "{given} follows no option. Name one demo, before its options: quizkit demo NAME --option value",
     },
-    "option_together": {
-        "zh": "{name} 不能和 {other} 一起用",
-        "en": "{name} and {other} do not go together",
+    "option_switch": {
+        "zh": "{name} 是开关，后面不带值（{given}）",
+        "en": "{name} is a switch and takes no value ({given})",
     },
+    "option_without": {
+        "zh": "{name} 要和 {other} 一起用：quizkit demo --help",
+        "en": "{name} means something only with {other}: quizkit demo --help",
+    },
+    "no_timeline": {
+        "zh": "demo {demo} 这次运行没有测出时间线，没有可画的",
+        "en": "This run of demo {demo} measured no timeline, so there is nothing to draw",
+    },
+    "file_write": {"zh": "写不了 {file}：{reason}", "en": "Cannot write {file}: {reason}"},
     "torch_missing": {
         "zh": "跑 demo 需要 PyTorch，这个环境里没有。请先安装：{python} -m pip install torch numpy",
         "en": "Demos need PyTorch, and this environment has none. Install it: {python} -m pip install torch numpy",

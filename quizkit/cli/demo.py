@@ -1,0 +1,107 @@
+"""`quizkit demo`: list the demos, run one, run all."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from quizkit.cli.common import JSON_HELP, LANG_HELP
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command. It reads its own help option, since each demo has options of its own."""
+    app.command(
+        context_settings={
+            "allow_extra_args": True,
+            "ignore_unknown_options": True,
+            "help_option_names": [],
+        }
+    )(demo)
+
+
+def demo(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="A demo; without one, list them all.")] = None,
+    ranks: Annotated[
+        int | None, typer.Option("--gpus", "--ranks", metavar="N", help="How many ranks. [4]")
+    ] = None,
+    device: Annotated[
+        Literal["auto", "cuda", "cpu"],
+        typer.Option(help="Where to compute; auto takes GPUs if there is one for each rank."),
+    ] = "auto",
+    broken: Annotated[
+        str | None, typer.Option("--break", metavar="B", help="Plant one of the demo's bugs.")
+    ] = None,
+    deadline: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", help="Seconds until a run is stopped. [60, or 3 if it is to hang]"
+        ),
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Print the source, run nothing.")] = False,
+    svg: Annotated[
+        Path | None, typer.Option(metavar="F", help="Write the timeline as a picture.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="F", help="Write the timeline for Perfetto.")
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Run every demo.")] = False,
+    breaks: Annotated[
+        bool, typer.Option("--breaks", help="With --all: plant every bug of every demo too.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    demos: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A folder with demos of your own.")
+    ] = None,
+    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+    plain: Annotated[bool, typer.Option("--plain", help="No colours, no columns.")] = False,
+    usage: Annotated[
+        bool, typer.Option("--help", "-h", help="This; after a demo's name, that demo's own.")
+    ] = False,
+) -> None:
+    """Run the code an answer is about, on real ranks: `quizkit demo ring-attention --gpus 4`.
+
+    Options of the demo itself follow its name; `quizkit demo NAME --help` lists them.
+    """
+    if usage and not name:
+        typer.echo(context.get_help())
+        return
+    if all_ or name is None:
+        _alone(context.args, {"--break": broken, "--show": show, "--svg": svg, "--trace": trace})
+    if all_:
+        if name:
+            _alone([name], {})
+        from quizkit.cli.demo_all import run_all
+
+        raise typer.Exit(run_all(demos, ranks, device, deadline, breaks, json, lang))
+    if breaks:
+        from quizkit.errors import UsageError
+
+        raise UsageError("option_without", name="--breaks", other="--all")
+    if name is None:
+        from quizkit.cli.demo_list import print_list
+
+        print_list(demos, json, lang, plain)
+    elif usage or show:
+        from quizkit.cli.demo_list import print_page, print_source
+
+        if usage:
+            print_page(name, demos, lang, plain)
+        else:
+            print_source(name, demos, broken, plain)
+    else:
+        from quizkit.cli.demo_run import Request, run_one
+
+        request = Request(name, context.args, ranks, broken, device, deadline)
+        raise typer.Exit(run_one(request, demos, json, svg, trace, lang, plain))
+
+
+def _alone(words: list[str], options: dict[str, object]) -> None:
+    """Refuse what means something only beside the name of one demo."""
+    from quizkit.errors import UsageError
+
+    for word in words:
+        raise UsageError("option_stray", given=word)
+    for name, value in options.items():
+        if value:
+            raise UsageError("option_without", name=name, other="NAME")

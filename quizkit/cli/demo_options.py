@@ -1,0 +1,50 @@
+"""A demo's own options, which no command can declare: they stand in the demo's file."""
+
+from collections.abc import Mapping, Sequence
+
+from quizkit.errors import UsageError
+from quizkit.lab.catalogue import Demo, Parameter
+from quizkit.lab.report import Scalar
+from quizkit.near import nearest
+
+# What the command itself takes; named here so that a misspelt one is recognised.
+COMMON = (
+    *("--gpus", "--ranks", "--device", "--break", "--deadline", "--show", "--svg", "--trace"),
+    *("--json", "--all", "--breaks", "--demos", "--lang", "--plain", "--help"),
+)
+
+
+def parsed(demo: Demo, words: Sequence[str]) -> dict[str, Scalar]:
+    """The arguments that `words` set, for example `--seq 512 --no-causal`."""
+    flags = {flag: p for p in demo.parameters.values() for flag in p.flags}
+    given: dict[str, Scalar] = {}
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("--"):
+            raise UsageError("option_stray", given=word)
+        flag, equals, text = word.partition("=")
+        if flag not in flags:
+            hint = nearest(flag, [*flags, *COMMON])
+            raise UsageError("option_unknown", demo=demo.name, name=flag, hint=hint)
+        parameter = flags[flag]
+        if parameter.kind != "bool":
+            value = _value(flag, parameter, text if equals else next(rest, None))
+        elif equals:
+            raise UsageError("option_switch", name=flag, given=text)
+        else:
+            value = flag == parameter.flags[0]
+        given[parameter.name] = value
+    return given
+
+
+def _value(flag: str, parameter: Parameter, text: str | None) -> Scalar:
+    if text is None:
+        raise UsageError("option_alone", name=flag, wanted=parameter.wanted)
+    kinds: Mapping[str, type[int] | type[float]] = {"int": int, "float": float}
+    try:
+        value = kinds[parameter.kind](text) if parameter.kind in kinds else text
+    except ValueError:
+        raise UsageError("option_value", name=flag, wanted=parameter.wanted, given=text) from None
+    if parameter.choices and value not in parameter.choices:
+        raise UsageError("option_value", name=flag, wanted=parameter.wanted, given=text)
+    return value

@@ -1,0 +1,162 @@
+"""`quizkit demo NAME`: one run, on the screen, as JSON, as pictures."""
+
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quizkit.cli.common import language
+from quizkit.lab.bench import Bench, Cancelled, Device, has_torch
+from quizkit.lab.report import Report, Setting
+from quizkit.words import Lang, say
+
+if TYPE_CHECKING:
+    from quizkit.lab.catalogue import Break, Demo
+
+RANKS = 4
+DEADLINE = 60.0
+HANGING = 3.0  # seconds for a break that is known never to end
+
+_EXITS = {"hung": 124, "killed": 130, "refused": 2}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for; `words` are the demo's own options, not yet looked at."""
+
+    name: str
+    words: Sequence[str]
+    ranks: int | None
+    broken: str | None
+    device: Device
+    deadline: float | None
+
+
+def run_one(
+    request: Request,
+    folder: Path | None,
+    json: bool,
+    svg: Path | None,
+    trace: Path | None,
+    lang: str | None,
+    plain: bool,
+) -> int:
+    """Run, show, draw; gives the exit code."""
+    with Bench(folder) as bench:
+        # First of all: whatever follows happens while the bench imports torch.
+        bench.start()
+        spoken = language(lang)
+        demo, setting = _understood(request, folder)
+        planted = demo.breaks[setting.broken] if setting.broken else None
+        limit = deadline_for(planted, request.deadline)
+        if not json and has_torch():
+            import_module("quizkit.ui.report_screen")  # and rich with it
+        with waiting(say("lab.starting", spoken, demo=demo.name, ranks=setting.ranks), spoken):
+            try:
+                report = bench.run(setting, limit, request.device)
+            except Cancelled as cancelled:
+                if cancelled.report is None:
+                    return 130
+                report = cancelled.report
+        _tell(report, demo, json, spoken, plain)
+        sys.stdout.flush()
+        _draw(report, svg, trace, spoken)
+        return 0 if report.verdict == "pass" else _EXITS.get(report.outcome, 1)
+
+
+def deadline_for(planted: "Break | None", given: float | None) -> float:
+    """How long a run may take; nobody should wait a minute for a hang that was announced."""
+    from quizkit.errors import UsageError
+
+    if given is not None and not given > 0:
+        raise UsageError("option_value", name="--deadline", wanted="S > 0", given=given)
+    usual = HANGING if planted and planted.expect == "hangs" else DEADLINE
+    return usual if given is None else given
+
+
+def ranks_for(planted: "Break | None", given: int | None) -> int:
+    """How many ranks: as many as asked for, else as many as the bug needs to show, else 4."""
+    from quizkit.errors import UsageError
+
+    if given is not None and given < 1:
+        raise UsageError("option_value", name="--gpus", wanted="N >= 1", given=given)
+    usual = planted.ranks if planted else RANKS
+    return usual if given is None else given
+
+
+@contextmanager
+def waiting(text: str, lang: Lang) -> Generator[None]:
+    """Say on the terminal what is going on, and take it away when it is done."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from quizkit.ui.console import is_plain
+
+    end = "\n" if is_plain() else "\r"
+    sys.stderr.write(f"{text}{end}")
+    sys.stderr.flush()
+    try:
+        yield
+    finally:
+        if end == "\r":
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _understood(request: Request, folder: Path | None) -> tuple["Demo", Setting]:
+    from quizkit.cli.demo_options import parsed
+    from quizkit.errors import UsageError
+    from quizkit.lab.catalogue import find
+    from quizkit.near import nearest
+
+    demo = find(request.name, folder)
+    broken = request.broken
+    if broken is not None and broken not in demo.breaks:
+        hint = nearest(broken, demo.breaks)
+        raise UsageError("break_unknown", demo=demo.name, name=broken, hint=hint)
+    planted = demo.breaks[broken] if broken else None
+    args = tuple(parsed(demo, request.words).items())
+    return demo, Setting(demo.name, ranks_for(planted, request.ranks), args, broken)
+
+
+def _tell(report: Report, demo: "Demo", json: bool, lang: Lang, plain: bool) -> None:
+    if json:
+        from json import dumps
+
+        print(dumps(report.to_json(), ensure_ascii=False, allow_nan=False))
+        return
+    from quizkit.ui.console import console, is_plain
+    from quizkit.ui.report_screen import show
+
+    show(console(is_plain(plain)), report, demo, lang, is_plain(plain))
+
+
+def _draw(report: Report, svg: Path | None, trace: Path | None, lang: Lang) -> None:
+    """Write the pictures that were asked for; nothing is drawn that was not measured."""
+    from quizkit.errors import UsageError
+
+    if (svg or trace) and not report.timeline.events:
+        raise UsageError("no_timeline", demo=report.demo)
+    if svg:
+        from quizkit.ui.svg import svg as picture
+
+        _write(svg, picture(report, lang))
+    if trace:
+        from json import dumps
+
+        from quizkit.ui.trace import trace as data
+
+        _write(trace, dumps(data(report), ensure_ascii=False) + "\n")
+
+
+def _write(file: Path, text: str) -> None:
+    from quizkit.errors import UsageError
+
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError("file_write", file=file, reason=reason) from error

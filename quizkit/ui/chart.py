@@ -1,0 +1,104 @@
+"""What every picture of a timeline is drawn from: one schedule's events, a row for each rank."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from quizkit.lab.report import Event, Timeline
+
+# Operations that everybody draws in the same colour; whatever else there is follows after them.
+_USUAL = ("F", "B", "W")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one rank did, nothing overlapping; a rank that did two things at once has two rows."""
+
+    rank: int
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One schedule from 0 to `span`."""
+
+    schedule: str
+    clock: str
+    span: float
+    ranks: int
+    rows: tuple[Row, ...]
+
+    @property
+    def idle(self) -> float:
+        """The share of the step in which ranks did nothing (a pipeline's bubble)."""
+        busy = sum(
+            _busy(row.events for row in self.rows if row.rank == n) for n in range(self.ranks)
+        )
+        return 1 - busy / (self.span * self.ranks)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of operations in it, in the order of their colours."""
+        found = {kind(event.name) for row in self.rows for event in row.events}
+        return tuple([k for k in _USUAL if k in found] + sorted(found.difference(_USUAL)))
+
+
+def kind(name: str) -> str:
+    """What an operation is, without its number: F3 is an F."""
+    letters = re.match(r"[^\W\d_]+", name)
+    return letters[0] if letters else name[:1]
+
+
+def colour(name: str, kinds: Sequence[str], colours: int) -> int:
+    """Which of so many colours an operation has: forwards and backwards always the same."""
+    what = kind(name)
+    if what in _USUAL:
+        return _USUAL.index(what)
+    others = [each for each in kinds if each not in _USUAL]
+    return len(_USUAL) + others.index(what) % (colours - len(_USUAL))
+
+
+def charts(timeline: Timeline, ranks: int) -> tuple[Chart, ...]:
+    """One chart for each schedule, in the order they were run; what took no time is left out."""
+    events = [event for event in timeline.events if event.end > event.start]
+    schedules = dict.fromkeys(event.schedule for event in events)
+    return tuple(
+        _chart(name, timeline.clock, [e for e in events if e.schedule == name], ranks)
+        for name in schedules
+    )
+
+
+def _chart(schedule: str, clock: str, events: Sequence[Event], ranks: int) -> Chart:
+    # A virtual clock starts at 0 on every rank, so waiting for the first message is idle time too.
+    zero = 0.0 if clock == "virtual" else min(event.start for event in events)
+    moved = [replace(e, start=e.start - zero, end=e.end - zero) for e in events]
+    moved.sort(key=lambda event: (event.rank, event.start, event.end))
+    by_rank = {rank: [*found] for rank, found in groupby(moved, key=lambda event: event.rank)}
+    rows = [
+        Row(rank, tuple(lane))
+        for rank in range(ranks)
+        for lane in _lanes(by_rank.get(rank, [])) or [[]]
+    ]
+    return Chart(schedule, clock, max(event.end for event in moved), ranks, tuple(rows))
+
+
+def _lanes(events: Iterable[Event]) -> list[list[Event]]:
+    """Events in order of their start, each in the first lane that is free by then."""
+    lanes: list[list[Event]] = []
+    for event in events:
+        free = (lane for lane in lanes if lane[-1].end <= event.start + 1e-9)
+        lane = next(free, None)
+        if lane is None:
+            lanes.append(lane := [])
+        lane.append(event)
+    return lanes
+
+
+def _busy(lanes: Iterable[Sequence[Event]]) -> float:
+    """The time in which at least one event was going on."""
+    total, reached = 0.0, 0.0
+    for event in sorted((e for lane in lanes for e in lane), key=lambda e: e.start):
+        total += max(0.0, event.end - max(event.start, reached))
+        reached = max(reached, event.end)
+    return total

@@ -1,0 +1,139 @@
+"""A timeline in the terminal: one row a rank, one bar an operation, letters as well as colours.
+
+Only ASCII inside the picture: terminals set for Chinese may draw other line characters two wide.
+"""
+
+import math
+import textwrap
+from dataclasses import dataclass
+from fractions import Fraction
+
+from quizkit.lab.report import Event
+from quizkit.ui.chart import Chart, Row, kind
+from quizkit.words import Lang, say
+
+_IDLE = "."
+_FILL = "-"
+_WIDEST = 8  # columns for one unit of time; more would only stretch the picture
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a line; `of` is the operation it draws, for its colour."""
+
+    text: str
+    of: str = ""
+
+
+Line = tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One schedule drawn: lines that fit, and prose (to be wrapped) on what had to be left out."""
+
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+
+
+def draw(chart: Chart, width: int, lang: Lang) -> Picture:
+    """Lines no wider than `width`: bars, or the order of operations where bars would not fit."""
+    return _bars(chart, width, lang) or _orders(chart, width, lang)
+
+
+def headline(chart: Chart, lang: Lang) -> str:
+    """What the picture shows, and how much of it is nothing."""
+    return say(
+        "lab.timeline_virtual" if chart.clock == "virtual" else "lab.timeline_wall",
+        lang,
+        schedule=chart.schedule,
+        span=f"{chart.span:.6g}",
+        idle=f"{100 * chart.idle:.1f}",
+    )
+
+
+def _bars(chart: Chart, width: int, lang: Lang) -> Picture | None:
+    names = [f"rank {row.rank} " for row in chart.rows]
+    margin = max(len(name) for name in names)
+    room = width - margin - 2
+    unit = _unit(chart)
+    slots = round(chart.span / unit) if unit else room + 1
+    exact = slots <= room
+    columns = slots * min(_WIDEST, room // slots) if exact else room
+    if columns < 1 or not all(_visible(row, chart.span, columns) for row in chart.rows):
+        return None
+    lines: list[Line] = [
+        (Span(f"{name:<{margin}}|"), *_row(row, chart.span, columns), Span("|"))
+        for name, row in zip(names, chart.rows, strict=True)
+    ]
+    numbered = all(span.text.startswith(span.of) for line in lines for span in line)
+    lines.append((Span(" " * (margin + 1) + _axis(chart.span, unit if exact else None, columns)),))
+    notes = (("lab.timeline_rounded", exact), ("lab.timeline_unnumbered", numbered))
+    return Picture(tuple(lines), tuple(say(key, lang) for key, fine in notes if not fine))
+
+
+def _unit(chart: Chart) -> Fraction | None:
+    """The longest time that every start and end is a multiple of, if there is one to speak of."""
+    moments = {t for row in chart.rows for event in row.events for t in (event.start, event.end)}
+    near = {moment: Fraction(moment).limit_denominator(1000) for moment in moments}
+    if any(abs(moment - exact) > 1e-9 * chart.span for moment, exact in near.items()):
+        return None
+    below = math.lcm(*(exact.denominator for exact in near.values()))
+    return Fraction(math.gcd(*(int(exact * below) for exact in near.values())), below)
+
+
+def _ends(event: Event, span: float, columns: int) -> tuple[int, int]:
+    return round(event.start * columns / span), round(event.end * columns / span)
+
+
+def _visible(row: Row, span: float, columns: int) -> bool:
+    """Whether every operation gets a column at least."""
+    ends = [_ends(event, span, columns) for event in row.events]
+    return all(start < end for start, end in ends)
+
+
+def _row(row: Row, span: float, columns: int) -> list[Span]:
+    spans: list[Span] = []
+    at = 0
+    for event in row.events:
+        start, end = _ends(event, span, columns)
+        if start > at:
+            spans.append(Span(_IDLE * (start - at)))
+        spans.append(Span(_label(event.name, end - start).ljust(end - start, _FILL), event.name))
+        at = end
+    if at < columns:
+        spans.append(Span(_IDLE * (columns - at)))
+    return spans
+
+
+def _label(name: str, columns: int) -> str:
+    """The name if there is room for all of it: half a number would be another number."""
+    what = kind(name)
+    return name if len(name) <= columns else what if len(what) <= columns else name[0]
+
+
+def _axis(span: float, unit: Fraction | None, columns: int) -> str:
+    """Times under the picture, at round multiples of the unit, the last one at its end."""
+    last = f"{span:.6g}"
+    if columns < len(last):
+        return ""
+    step = float(unit) if unit else 10.0 ** math.floor(math.log10(span / columns))
+    for factor in (2, 2.5, 2) * 5:
+        if step * columns / span >= len(last) + 3:
+            break
+        step *= factor
+    text = ""
+    for index in range(math.floor(span / step) + 1):
+        place = round(index * step * columns / span)
+        if place + 2 * len(last) + 2 <= columns:
+            text = text.ljust(place) + f"{index * step:.6g}"
+    return text.ljust(columns - len(last)) + last
+
+
+def _orders(chart: Chart, width: int, lang: Lang) -> Picture:
+    lines: list[Line] = []
+    for row in chart.rows:
+        order = " ".join(event.name for event in row.events) or _IDLE
+        wrapped = textwrap.wrap(f"rank {row.rank}: {order}", max(width, 3), subsequent_indent="  ")
+        lines += [(Span(line),) for line in wrapped]
+    return Picture(tuple(lines), (say("lab.timeline_narrow", lang),))

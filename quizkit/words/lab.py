@@ -1,0 +1,120 @@
+"""What is said about demos and their runs."""
+
+from quizkit.words import Words
+
+WORDS: Words = {
+    "timeline_virtual": {
+        "zh": "{schedule}：虚拟时钟上共 {span} 个单位，各 rank 空闲占整步时间的 {idle} %",
+        "en": "{schedule}: {span} units on the virtual clock, ranks idle for {idle} % of the step",
+    },
+    "timeline_wall": {
+        "zh": "{schedule}：实际用时 {span} 秒，各 rank 空闲占整步时间的 {idle} %",
+        "en": "{schedule}: {span} s on the wall clock, ranks idle for {idle} % of the step",
+    },
+    "timeline_rounded": {
+        "zh": "宽度有限，时间按列取整",
+        "en": "Times are rounded to the columns there are.",
+    },
+    "timeline_unnumbered": {
+        "zh": "宽度不够，有些编号没有写出；加宽终端，或用 --svg",
+        "en": "Too narrow for every number: widen the terminal, or use --svg.",
+    },
+    "timeline_narrow": {
+        "zh": "太窄，画不下；只列出每个 rank 的执行顺序",
+        "en": "Too narrow for a picture; the order on each rank instead.",
+    },
+    "svg_title": {"zh": "{demo}，{ranks} 个 rank", "en": "{demo} on {ranks} ranks"},
+    "svg_caption": {
+        "zh": "每一条都来自实测事件（{backend}，{device}）；把鼠标停在条上看起止时间",
+        "en": "Every bar is a measured event ({backend}, {device}); hover over one for its times",
+    },
+    "state": {
+        "zh": "{ranks} 个 rank · {how}（{reason}）· {seconds} 秒",
+        "en": "{ranks} ranks, {how} ({reason}), {seconds} s",
+    },
+    "state_nccl": {
+        "zh": "nccl × {ranks}，每个 rank 一张 GPU",
+        "en": "nccl x {ranks}, one GPU each",
+    },
+    "state_staged": {
+        "zh": "cuda 共用 GPU，消息经主机由 gloo 中转",
+        "en": "cuda, shared, messages staged through the host by gloo",
+    },
+    "state_host": {"zh": "{device} 上的 {backend}", "en": "{backend} on {device}"},
+    "reason_no_gpu": {"zh": "没有找到 CUDA GPU", "en": "no CUDA GPU found"},
+    "reason_asked": {"zh": "指定了 --device cpu", "en": "--device cpu was asked for"},
+    "reason_one_each": {
+        "zh": "找到 {gpus} 张 CUDA GPU，够 {ranks} 个 rank 各用一张",
+        "en": "{gpus} CUDA GPUs found, one for each of {ranks} ranks",
+    },
+    "reason_shared": {
+        "zh": "{ranks} 个 rank 共用 {gpus} 张 CUDA GPU",
+        "en": "{gpus} CUDA GPUs shared by {ranks} ranks",
+    },
+    "reason_few": {
+        "zh": "只有 {gpus} 张 CUDA GPU，不够 {ranks} 个 rank；--device cuda 可以共用",
+        "en": "{gpus} CUDA GPUs for {ranks} ranks; --device cuda would share them",
+    },
+    "checks": {"zh": "检查", "en": "Checks"},
+    "metrics": {"zh": "测得", "en": "Measured"},
+    "ok": {"zh": "通过", "en": "ok"},
+    "fails": {"zh": "不成立", "en": "FAILS"},
+    "how_counted": {"zh": "计数", "en": "counted"},
+    "how_compared": {"zh": "对照", "en": "compared"},
+    "how_clocked": {"zh": "计时", "en": "clocked"},
+    "how_computed": {"zh": "公式", "en": "computed"},
+    "break": {"zh": "埋下的 bug：{name}", "en": "Planted break: {name}"},
+    "expected": {"zh": "应当这样露馅：{what}", "en": "It should give itself away: {what}"},
+    "expect_check": {"zh": "检查“{name}”不成立", "en": 'the check "{name}" fails'},
+    "expect_hangs": {"zh": "卡死，到时限被停下", "en": "the run hangs until its deadline"},
+    "expect_crashes": {"zh": "抛出 {cause} 崩溃", "en": "the run crashes with {cause}"},
+    "source": {"zh": "出处：{source}", "en": "Source: {source}"},
+    "break_shown": {
+        "zh": "埋下的 bug 如预期露馅。",
+        "en": "The planted break showed itself as declared.",
+    },
+    "break_hidden": {
+        "zh": "埋下的 bug 没有按预期露馅：这个检查抓不住它。",
+        "en": "The planted break did not show itself as declared: nothing here would catch it.",
+    },
+    "verdict_pass": {"zh": "通过", "en": "pass"},
+    "verdict_fail": {"zh": "不通过", "en": "fail"},
+    "verdict_error": {"zh": "出错", "en": "error"},
+    "all_hold": {"zh": "所有检查都成立", "en": "every check holds"},
+    "failing": {"zh": "不成立的检查：{names}", "en": "failing: {names}"},
+    "outcome_finished": {
+        "zh": "跑完了，但结果不能用",
+        "en": "it finished, but its result is no good",
+    },
+    "outcome_crashed": {"zh": "崩溃", "en": "it crashed"},
+    "outcome_hung": {"zh": "卡死", "en": "it hung"},
+    "outcome_killed": {"zh": "被取消", "en": "it was cancelled"},
+    "outcome_refused": {"zh": "这个设置跑不了", "en": "it refuses this setting"},
+    "stack": {"zh": "rank {rank} 停在：", "en": "rank {rank} was at:"},
+    "starting": {
+        "zh": "正在启动 {demo} 的 {ranks} 个 rank……",
+        "en": "starting {ranks} ranks of {demo} ...",
+    },
+    "all_done": {
+        "zh": "共运行 {runs} 次，其中 {wrong} 次结果和应有的不符。",
+        "en": "{runs} runs, {wrong} of them other than they should be.",
+    },
+    "column_demo": {"zh": "demo", "en": "demo"},
+    "column_topic": {"zh": "专题", "en": "topic"},
+    "column_breaks": {"zh": "可埋 bug", "en": "breaks"},
+    "column_questions": {"zh": "证明的题", "en": "questions"},
+    "column_law": {"zh": "一句话", "en": "the law"},
+    "list_hint": {
+        "zh": "运行：quizkit demo NAME --gpus 4；细节：quizkit demo NAME --help",
+        "en": "Run one: quizkit demo NAME --gpus 4; more about it: quizkit demo NAME --help",
+    },
+    "page_hint": {
+        "zh": "运行：quizkit demo {name} --gpus 4；埋一个 bug：--break NAME；源码：--show",
+        "en": "Run it: quizkit demo {name} --gpus 4; plant a bug: --break NAME; its source: --show",
+    },
+    "options": {"zh": "选项", "en": "Options"},
+    "watch": {"zh": "运行会报告", "en": "What a run reports"},
+    "breaks": {"zh": "可以埋的 bug", "en": "Bugs to plant"},
+    "default": {"zh": "默认 {value}", "en": "default {value}"},
+    "shared": {"zh": "（整次运行一个值）", "en": "(one for the whole run)"},
+}
