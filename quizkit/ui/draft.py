@@ -1,0 +1,70 @@
+"""An answer half given: what a desk keeps in `Moment.draft`, so that nothing typed is ever lost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from quizkit.tutor.desk import Moment
+
+Stage = Literal["", "review", "reasons", "rubric"]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """`value` has the shape of the answer; what is being typed is not in it yet.
+
+    `stage` is how far a kind that asks twice has come, `place` the gap or the list's line in hand,
+    `cursor` where in the text the typing hand was.
+    """
+
+    value: object = None
+    stage: Stage = ""
+    typed: str = ""
+    place: int = 0
+    cursor: int | None = None
+
+    def but(self, **changes: object) -> "Draft":
+        """The same with something changed."""
+        return replace(self, **changes)  # pyright: ignore[reportArgumentType]
+
+    @property
+    def picked(self) -> list[int]:
+        """The value, as indexes of options."""
+        return [each for each in _items(self.value) if isinstance(each, int)]
+
+    @property
+    def steps(self) -> list[str]:
+        """The value, as ids of steps."""
+        return [str(each) for each in _items(self.value)]
+
+    @property
+    def text(self) -> str:
+        """The value, as text."""
+        return self.value if isinstance(self.value, str) else ""
+
+    @property
+    def parts(self) -> dict[str, object]:
+        """The value, as named parts."""
+        value = self.value
+        return dict(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else {}
+
+    def ticks(self, part: str) -> list[int]:
+        """The ticked indexes of one part."""
+        return [each for each in _items(self.parts.get(part)) if isinstance(each, int)]
+
+    def holding(self, **parts: object) -> "Draft":
+        """The same with some parts of its value changed."""
+        return self.but(value={**self.parts, **parts})
+
+
+def draft_of(moment: Moment) -> Draft:
+    """The draft to go on from; an answer that could not be read is one too."""
+    if isinstance(moment.draft, Draft):
+        return moment.draft
+    if isinstance(moment.draft, str):
+        return Draft(moment.draft, typed=moment.draft)
+    return Draft(moment.draft)
+
+
+def _items(value: object) -> Sequence[object]:
+    return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()

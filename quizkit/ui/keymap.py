@@ -1,0 +1,156 @@
+"""The one keymap: which key does what, and when. Footer, help and the README's table come from it.
+
+Three ways to say the same: a key, where nothing is typed; a Ctrl chord, where letters are text;
+`:` and the key, where input comes line by line. The chords stay off what an editing hand expects:
+Ctrl-A B D E F H I J K L M N P U W Y Z _ keep the meaning they have in a shell, Ctrl-C interrupts
+and Ctrl-D on an empty line quits.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from quizkit.words import Lang, say
+
+State = Literal["pick", "tick", "order", "line", "review", "type", "compose", "verdict"]
+"""What the desk is waiting for. A digit means one thing in each."""
+
+Manner = Literal["keys", "lines"]
+"""How commands are given: key by key, or a line at a time."""
+
+_ASKING: tuple[State, ...] = ("pick", "tick", "order", "line", "review", "type", "compose")
+_ALL: tuple[State, ...] = (*_ASKING, "verdict")
+_DIGITS = tuple("123456789")
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One command. `words` names its label (`ui.key_...`) and its explanation (`ui.does_...`)."""
+
+    command: str
+    words: str
+    states: tuple[State, ...]
+    keys: tuple[str, ...]
+    # How the keys are printed; `{last}` is the largest digit that means something now.
+    shown: str
+    chord: str = ""
+    # In line mode: what is typed, on a line of its own.
+    line: str = ""
+
+    def label(self, lang: Lang) -> str:
+        """One or two words, for the footer."""
+        return say(f"ui.key_{self.words}", lang)
+
+    def explanation(self, lang: Lang) -> str:
+        """A sentence, for the help."""
+        return say(f"ui.does_{self.words}", lang)
+
+
+KEYMAP: tuple[Binding, ...] = (
+    Binding("pick", "pick", ("pick",), _DIGITS, "1-{last}", line="1-{last}"),
+    Binding("tick", "tick", ("tick",), _DIGITS, "1-{last}", line="1 3"),
+    Binding("place", "place", ("order",), _DIGITS, "1-{last}", line="3 1 2"),
+    Binding("digit", "digit", ("line",), tuple("0123456789"), "0-9", line="12"),
+    Binding("edit", "edit", ("review",), _DIGITS, "1-{last}"),
+    Binding("up", "move", ("tick",), ("up", "k"), "↑/↓"),
+    Binding("down", "move", ("tick",), ("down", "j"), "↑/↓"),
+    Binding("mark", "mark", ("tick",), ("space",), "Space"),
+    Binding("back", "back", ("order", "line"), ("backspace",), "Backspace"),
+    Binding("submit", "submit", ("tick", "order", "line", "review"), ("enter",), "Enter"),
+    Binding("submit", "submit", ("type",), (), "Enter", chord="enter"),
+    Binding("submit", "submit_text", ("compose",), (), "Alt-Enter", chord="escape enter"),
+    Binding("reveal", "reveal", ("pick",), ("space", "enter"), "Space/Enter", line="Enter"),
+    Binding("continue", "continue", ("verdict",), ("space", "enter"), "Space/Enter", line="Enter"),
+    Binding("grade", "grade", ("verdict",), tuple("1234"), "1-4", line="1-4"),
+    Binding("right", "right", ("verdict",), ("r",), "r", line=":r"),
+    Binding("prove", "prove", ("verdict",), ("p",), "p", line=":p"),
+    Binding("why", "why", ("verdict",), ("w",), "w", line=":w"),
+    Binding("say", "say", ("verdict",), ("y",), "y", line=":y"),
+    Binding("hint", "hint", _ASKING, ("h",), "h", chord="c-r", line=":h"),
+    Binding("toggle", "toggle", _ALL, ("t",), "t", chord="c-t", line=":t"),
+    Binding("sure", "sure", _ASKING, ("!",), "!", chord="c-]", line=":!"),
+    Binding("flag", "flag", _ALL, ("f",), "f", chord="c-x", line=":f"),
+    Binding("undo", "undo", _ALL, ("u",), "u", chord="c-o", line=":u"),
+    Binding("skip", "skip", _ASKING, ("s",), "s", chord="c-s", line=":s"),
+    Binding("help", "help", _ALL, ("?",), "?", chord="c-g", line=":?"),
+    Binding("quit", "quit", _ALL, ("q",), "q", chord="c-q", line=":q"),
+)
+
+TYPING: tuple[State, ...] = ("type", "compose")
+
+
+def bound(state: State, key: str) -> str | None:
+    """The command of a key in a state."""
+    for binding in KEYMAP:
+        if state in binding.states and key in binding.keys and state not in TYPING:
+            return binding.command
+    return None
+
+
+def chords() -> dict[str, str]:
+    """Chord to command, for what is typed."""
+    return {b.chord: b.command for b in KEYMAP if b.chord.startswith("c-")}
+
+
+def line_command(line: str) -> str | None:
+    """The command of a line such as `:t` or `:hint`, or nothing."""
+    wanted = line.strip().casefold()
+    for binding in KEYMAP:
+        if binding.line.startswith(":") and wanted in (binding.line, f":{binding.command}"):
+            return binding.command
+    return None
+
+
+def footer(state: State, lang: Lang, last: int = 4, manner: Manner = "keys") -> list[str]:
+    """What can be pressed now, as `key label`, in the order of the keymap."""
+    shown = (_pressed(b, state, manner).format(last=last) for b in _here(state, manner))
+    labels = (b.label(lang) for b in _here(state, manner))
+    return list(dict.fromkeys(f"{key} {label}" for key, label in zip(shown, labels, strict=True)))
+
+
+def explained(
+    state: State, lang: Lang, last: int = 4, manner: Manner = "keys"
+) -> list[tuple[str, str]]:
+    """What can be pressed now, as key and sentence."""
+    rows = [
+        (_pressed(b, state, manner).format(last=last), b.explanation(lang))
+        for b in _here(state, manner)
+    ]
+    if state in TYPING and manner == "keys":
+        rows += [
+            ("Ctrl-D", say("ui.does_leave", lang)),
+            ("Ctrl-_", say("ui.does_retract", lang)),
+        ]
+    if manner == "keys":
+        rows += [("Ctrl-L", say("ui.does_redraw", lang)), ("Ctrl-Z", say("ui.does_pause", lang))]
+    return [*dict.fromkeys(rows), ("Ctrl-C", say("ui.does_interrupt", lang))]
+
+
+def markdown(lang: Lang) -> str:
+    """The whole keymap as a Markdown table, for the README."""
+    titles = [say(f"ui.table_{name}", lang) for name in ("key", "chord", "line", "does")]
+    rows = [f"| {' | '.join(titles)} |", "| --- | --- | --- | --- |"]
+    for binding in KEYMAP:
+        if binding.keys:
+            cells = (binding.shown.format(last="9"), chord_name(binding.chord), binding.line)
+            code = [f"`{cell.format(last='9')}`" if cell else "" for cell in cells]
+            rows.append(f"| {' | '.join([*code, binding.explanation(lang)])} |")
+    return "\n".join(dict.fromkeys(rows)) + "\n"
+
+
+def chord_name(chord: str) -> str:
+    """`c-t` as people write it."""
+    return "Ctrl-" + chord.removeprefix("c-").upper() if chord.startswith("c-") else ""
+
+
+def _here(state: State, manner: Manner) -> Iterator[Binding]:
+    return (b for b in KEYMAP if state in b.states and _pressed(b, state, manner))
+
+
+def _pressed(binding: Binding, state: State, manner: Manner) -> str:
+    """How the command is given here; nothing where it cannot be."""
+    if manner == "lines":
+        return binding.line
+    if state in TYPING:
+        return chord_name(binding.chord) or (binding.shown if not binding.keys else "")
+    return binding.shown if binding.keys else ""

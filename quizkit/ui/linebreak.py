@@ -1,0 +1,81 @@
+"""Where a line may break: rich breaks only at spaces, and Chinese has none.
+
+Installed once, for every text rich wraps: between two Chinese characters a line may break, but no
+closing punctuation opens a line and no opening bracket ends one. English comes out as before.
+"""
+
+import re
+from collections.abc import Iterator
+
+from rich.cells import cell_len
+
+_WIDE = re.compile(
+    r"[\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef]"
+)
+_OPENING = frozenset("（《「『【〈〔［｛“‘([{￥")
+_CLOSING = frozenset("，。、；：？！）》」』】〉〕］｝”’…％～·,.;:?!)]}%")
+
+
+def breaks(text: str, width: int, fold: bool = True) -> list[int]:
+    """The offsets at which to cut one line of text so that no piece is wider than `width`.
+
+    Without `fold` a word that is wider stays whole, for the caller to crop.
+    """
+    cuts: list[int] = []
+    start = 0
+    while start < len(text):
+        cut = _cut(text, start, width, fold)
+        if cut >= len(text):
+            break
+        cuts.append(cut)
+        start = cut
+    return cuts
+
+
+def install() -> None:
+    """Make rich use `breaks`. The name replaced is rich's own, so a test pins the result."""
+    import rich.text
+
+    rich.text.divide_line = breaks  # pyright: ignore[reportPrivateImportUsage]
+
+
+def _cut(text: str, start: int, width: int, fold: bool) -> int:
+    """Where the line that begins at `start` ends."""
+    used = 0
+    best = 0
+    for at, character in enumerate(text[start:], start):
+        if at > start and _may_break(text, at):
+            best = at
+        used += cell_len(character)
+        # Spaces may hang over the edge: what prints the line drops them.
+        if used > width and not character.isspace():
+            if best:
+                return best
+            if fold:
+                return _fold(text, start, at)
+            return next(_opportunities(text, at), len(text))
+    return len(text)
+
+
+def _fold(text: str, start: int, at: int) -> int:
+    """Cut inside a word, but not where that leaves punctuation on the wrong side."""
+    for place in range(at, start, -1):
+        if not _clings(text, place):
+            return place
+    return max(at, start + 1)
+
+
+def _opportunities(text: str, start: int) -> Iterator[int]:
+    return (at for at in range(start + 1, len(text)) if _may_break(text, at))
+
+
+def _may_break(text: str, at: int) -> bool:
+    before, after = text[at - 1], text[at]
+    if after.isspace() or _clings(text, at):
+        return False
+    return before.isspace() or bool(_WIDE.match(before) or _WIDE.match(after))
+
+
+def _clings(text: str, at: int) -> bool:
+    """Whether the characters around this place belong on one line."""
+    return text[at - 1] in _OPENING or text[at] in _CLOSING

@@ -1,0 +1,231 @@
+"""A proof on the screen: what ran and where, the numbers that decide, each claim tested."""
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from quizkit.bank.formula import Formula, FormulaError
+from quizkit.bank.functions import Value
+from quizkit.bank.model import Numeric
+from quizkit.lab.report import Report
+from quizkit.proof.judge import Judged, key_names
+from quizkit.proof.view import ProofView
+from quizkit.tutor.asked import show_number
+from quizkit.tutor.desk import Moment
+from quizkit.ui.chart import charts
+from quizkit.ui.inline import CODE
+from quizkit.ui.parts import RIGHT, WRONG, pairs, section
+from quizkit.ui.report_screen import options, state
+from quizkit.ui.timeline import draw, headline
+from quizkit.words import Lang, say
+
+_CLOSE = 1e-9
+
+
+def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[RenderableType]:
+    """The run that was made for this question."""
+    proof, lang = moment.proof, moment.lang
+    assert proof is not None
+    parts = section(say("ui.proof", lang), *_setting(moment, proof))
+    if proof.judgement.reason:
+        reason = say("ui.no_decision", lang, reason=proof.judgement.reason)
+        return [*parts, Text(reason, WRONG, overflow="fold")]
+    parts += _prediction(moment, proof)
+    parts += _metrics(proof, lang)
+    parts += _claims(moment, proof, plain)
+    parts += _checks(proof.report, lang)
+    parts += _timeline(proof.report, width, lang)
+    word = say("ui.proved" if proof.holds else "ui.not_proved", lang)
+    return [*parts, Text(""), Text(word, RIGHT if proof.holds else WRONG)]
+
+
+def show_value(value: Value) -> str:
+    """A number, a truth value or a list of them, as short as is honest."""
+    if isinstance(value, list):
+        return "[" + ", ".join(show_value(each) for each in value) + "]"
+    return str(value) if isinstance(value, bool | str) else show_number(value)
+
+
+def _setting(moment: Moment, proof: ProofView) -> list[RenderableType]:
+    """Which run it was, in one line, and whether it was of the learner's own numbers."""
+    report, lang = proof.report, moment.lang
+    command = f"{report.demo} {options(report)}".strip()
+    lines: list[RenderableType] = [
+        Text(command, CODE, overflow="fold"),
+        Text(state(report, lang), overflow="fold"),
+    ]
+    if report.broken:
+        lines.append(Text(say("ui.broken", lang, broken=report.broken), overflow="fold"))
+    if proof.bindings:
+        bound = ", ".join(f"{name}={show_value(each)}" for name, each in proof.bindings.items())
+        key = "ui.own" if proof.own else "ui.nearest"
+        lines.append(Text(say(key, lang, setting=bound), overflow="fold"))
+    return lines
+
+
+def _prediction(moment: Moment, proof: ProofView) -> list[RenderableType]:
+    """The learner's number beside the run's, where both are about the same setting."""
+    if proof.measured is None:
+        return []
+    lang, rows = moment.lang, list[tuple[str, RenderableType]]()
+    said = moment.verdict.number if moment.verdict else None
+    comparable = proof.own or not isinstance(moment.question, Numeric)
+    if comparable and said is not None:
+        rows.append((say("ui.predicted", lang), Text(show_number(said), "bold")))
+    measured = Text(show_number(proof.measured), "bold")
+    if comparable and said is not None:
+        measured.append(f"  {_off(said, proof.measured, lang)}", "not bold")
+    rows.append((say("ui.measured", lang), measured))
+    if not comparable and isinstance(moment.question, Numeric):
+        try:
+            key = show_number(moment.question.answer.number(_names(moment, proof)))
+            rows.append((say("ui.key_there", lang), Text(key)))
+        except FormulaError:  # the claims below say what is missing
+            pass
+    return [Text(""), pairs(rows)]
+
+
+def _off(said: float, measured: float, lang: Lang) -> str:
+    gap = abs(said - measured)
+    if gap <= _CLOSE * max(abs(said), abs(measured)):
+        return say("ui.exact", lang)
+    error = f"{100 * gap / abs(measured):.3g}%" if measured else show_number(gap)
+    return say("ui.off", lang, error=error)
+
+
+def _metrics(proof: ProofView, lang: Lang) -> list[RenderableType]:
+    if not proof.values:
+        return []
+    rows: list[tuple[str, RenderableType]] = []
+    for name, value in proof.values.items():
+        how = proof.report.how.get(name, "")
+        shown = Text(show_value(value), overflow="fold")
+        rows.append(
+            (name, shown.append(f"  {say(f'ui.how_{how}', lang)}", "dim") if how else shown)
+        )
+    return section(say("ui.metrics", lang), pairs(rows))
+
+
+def _claims(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType]:
+    names = _names(moment, proof)
+    lines: list[RenderableType] = []
+    for judged in proof.claims:
+        if judged.role != "trap" or _is_hit(moment, judged):
+            lines += _claim(moment, judged, names, plain)
+    return section(say("ui.claims", moment.lang), *lines) if lines else []
+
+
+def _claim(
+    moment: Moment, judged: Judged, names: Mapping[str, Value], plain: bool
+) -> list[RenderableType]:
+    """One claim: what is said, in words whether it is so, and the same with the values put in."""
+    lang = moment.lang
+    truth = judged.truths[-1] if judged.truths else "error"
+    word = say("ui.undecided" if truth == "error" else f"ui.{truth}", lang)
+    line = Text(overflow="fold")
+    line.append(f"{word}: ", RIGHT if judged.holds else WRONG)
+    line.append(f"`{judged.claim}`" if plain else str(judged.claim), CODE)
+    if role := _role(moment, judged, truth):
+        line.append(f"  {role}", "bold")
+    detail = judged.error or put_in(judged.claim, _instead(judged, names))
+    if detail == str(judged.claim):
+        return [line]
+    return [line, Text(f"    {detail}", "dim", overflow="fold")]
+
+
+def put_in(claim: Formula, names: Mapping[str, Value]) -> str:
+    """The claim with the values in place of the names."""
+
+    class Values(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            if node.id not in names:
+                return node
+            # A name may hold any text, so this shows the value as it should be read.
+            return ast.Name(show_value(names[node.id]), node.ctx)
+
+        def visit_Call(self, node: ast.Call) -> ast.AST:
+            return ast.Call(node.func, [self.visit(arg) for arg in node.args], node.keywords)
+
+    import copy
+
+    return ast.unparse(Values().visit(copy.deepcopy(claim.tree)))
+
+
+def _role(moment: Moment, judged: Judged, truth: str) -> str:
+    """What a claim decides about: an option by its place on the screen, or a trap."""
+    lang = moment.lang
+    if judged.role == "trap":
+        return say("ui.trap_refuted", lang) if truth == "false" else ""
+    if judged.role not in ("right", "refuted"):
+        return ""
+    option = moment.asked.order.index(int(judged.place.split(".")[1])) + 1
+    if judged.role == "refuted":
+        return say("ui.refuted" if truth == "false" else "ui.unrefuted", lang, option=option)
+    return say("ui.option_holds" if truth == "true" else "ui.option_fails", lang, option=option)
+
+
+def _is_hit(moment: Moment, judged: Judged) -> bool:
+    """Whether it is the trap the learner fell into."""
+    trap = moment.verdict.trap if moment.verdict else None
+    return trap is not None and judged.instead == trap.formula
+
+
+def _names(moment: Moment, proof: ProofView) -> dict[str, Value]:
+    """Every name a claim may use and its value in this run."""
+    report = proof.report
+    names: dict[str, Value] = {**report.args, "ranks": report.ranks, "outcome": report.outcome}
+    names |= {**proof.bindings, **proof.values}
+    for name, meaning in key_names(moment.question).items():
+        try:
+            names[name] = meaning(names) if isinstance(meaning, Formula) else meaning
+        except FormulaError:  # a name without a value stays a name
+            continue
+    return names
+
+
+def _instead(judged: Judged, names: Mapping[str, Value]) -> Mapping[str, Value]:
+    """For a trap: the names with the wrong formula's value as the answer."""
+    if judged.instead is None:
+        return names
+    try:
+        return {**names, "answer": judged.instead(names)}
+    except FormulaError:
+        return names
+
+
+def _checks(report: Report, lang: Lang) -> list[RenderableType]:
+    """What the demo checked by itself: that all holds, or what does not."""
+    failing = [check for check in report.checks if not check.holds]
+    if not failing:
+        held = say("ui.checks_hold", lang, count=len(report.checks))
+        return [Text(""), Text(held)] if report.checks else []
+    lines: Sequence[RenderableType] = [
+        Text(
+            say(
+                "ui.check_fails",
+                lang,
+                name=check.name,
+                measured=show_value(check.measured),
+                relation=check.relation,
+                expected=show_value(check.expected),
+            ),
+            overflow="fold",
+        )
+        for check in failing
+    ]
+    return [Text(""), *lines]
+
+
+def _timeline(report: Report, width: int, lang: Lang) -> list[RenderableType]:
+    """Who did what when, if the demo recorded it."""
+    if not report.timeline.events:
+        return []
+    parts: list[RenderableType] = []
+    for chart in charts(report.timeline, report.ranks):
+        picture = draw(chart, width, lang)
+        parts += [Text(""), Text(headline(chart, lang), overflow="fold")]
+        parts += [Text("".join(span.text for span in line), no_wrap=True) for line in picture.lines]
+        parts += [Text(" ".join(picture.notes), "dim", overflow="fold")] if picture.notes else []
+    return parts

@@ -1,0 +1,150 @@
+"""Text typed by hand, with everything a typing hand expects, and nothing typed ever lost.
+
+The editor is prompt_toolkit, loaded when the first text has to be typed: it is the one that edits
+Chinese right. A chord that is a command ends the typing with the text in hand, to be given back as
+`draft`. The clock stands in the prompt itself, as a toolbar is hidden by some terminals.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prompt_toolkit.data_structures import Size
+    from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.key_binding.key_processor import KeyPressEvent
+
+_REFRESH = 0.25
+_REDRAW = "redraw"
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What was typed, and how it ended: handed in, by a command, or by the clock."""
+
+    text: str
+    command: str | None = None
+    late: bool = False
+    cursor: int = 0
+
+
+def type_text(
+    prompt: Callable[[], str],
+    *,
+    draft: str = "",
+    multiline: bool = False,
+    commands: Mapping[str, str],
+    deadline: float | None = None,
+    redraw: Callable[[], None] | None = None,
+    cursor: int | None = None,
+) -> Typed:
+    """Let the learner type, from `draft` on. `prompt` is asked again while a `deadline` runs.
+
+    `commands` is chord (`c-t`) to name; Ctrl-D on an empty line is the command `quit`. Several
+    lines end with Alt-Enter (or Esc Enter), or with Enter on an empty last line. `deadline` is a
+    moment of `time.monotonic`; what was typed by then is handed in. `redraw` paints what stands
+    above the prompt, after Ctrl-L, a resize, or a pause by Ctrl-Z.
+    """
+    typed = Typed(draft, cursor=len(draft) if cursor is None else cursor)
+    while True:
+        typed = _type(prompt, typed, multiline, commands, deadline, redraw is not None)
+        if typed.command == "suspend":
+            os.kill(0, signal.SIGTSTP)
+        elif typed.command != _REDRAW:
+            return typed
+        if redraw:
+            redraw()
+
+
+def _type(
+    prompt: Callable[[], str],
+    typed: Typed,
+    multiline: bool,
+    commands: Mapping[str, str],
+    deadline: float | None,
+    redraws: bool,
+) -> Typed:
+    """Type until something ends it."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.application import get_app
+    from prompt_toolkit.output.vt100 import Vt100_Output
+
+    session: PromptSession[Typed | str] = PromptSession(
+        multiline=multiline,
+        key_bindings=_bindings(multiline, commands),
+        refresh_interval=_REFRESH if deadline is not None else 0,
+        # Asking where the cursor is has no use here, and a late answer would look like a key.
+        output=Vt100_Output(sys.stdout, _size, os.environ.get("TERM"), enable_cpr=False),
+    )
+
+    async def watch() -> None:
+        app = get_app()
+        size = app.output.get_size()
+        while True:
+            left = _REFRESH if deadline is None else min(_REFRESH, deadline - time.monotonic())
+            await asyncio.sleep(max(0.0, left))
+            if app.future is None or app.future.done():
+                return
+            buffer = app.current_buffer
+            if deadline is not None and time.monotonic() >= deadline:
+                app.exit(result=Typed(buffer.text, None, True))
+            elif redraws and app.output.get_size() != size:
+                app.exit(result=Typed(buffer.text, _REDRAW, False, buffer.cursor_position))
+
+    def begin() -> None:
+        app = get_app()
+        app.current_buffer.cursor_position = typed.cursor
+        if redraws or deadline is not None:
+            app.create_background_task(watch())
+
+    try:
+        result = session.prompt(prompt, default=typed.text, pre_run=begin)
+    except EOFError:
+        return Typed("", "quit")
+    return result if isinstance(result, Typed) else Typed(result)
+
+
+def _bindings(multiline: bool, commands: Mapping[str, str]) -> "KeyBindings":
+    from prompt_toolkit.key_binding import KeyBindings
+
+    bindings = KeyBindings()
+
+    def bind(chord: str, command: str) -> None:
+        def leave(event: "KeyPressEvent") -> None:
+            buffer = event.current_buffer
+            event.app.exit(result=Typed(buffer.text, command, False, buffer.cursor_position))
+
+        bindings.add(*chord.split())(leave)
+
+    for chord, command in commands.items():
+        bind(chord, command)
+    bind("c-l", _REDRAW)
+    bind("c-z", "suspend")
+
+    def enter(event: "KeyPressEvent") -> None:
+        buffer = event.current_buffer
+        document = buffer.document
+        if document.is_cursor_at_the_end and not document.current_line.strip():
+            event.app.exit(result=Typed(buffer.text.rstrip()))
+        else:
+            buffer.newline(copy_margin=False)
+
+    def hand_in(event: "KeyPressEvent") -> None:
+        event.app.exit(result=Typed(event.current_buffer.text.rstrip()))
+
+    if multiline:
+        bindings.add("enter")(enter)
+        bindings.add("escape", "enter")(hand_in)
+    return bindings
+
+
+def _size() -> "Size":
+    from prompt_toolkit.data_structures import Size
+
+    columns, rows = os.get_terminal_size(sys.stdout.fileno())
+    return Size(rows=rows or 24, columns=columns or 80)

@@ -1,0 +1,289 @@
+"""A verdict on the screen: right or wrong in words, what was expected, and why."""
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from quizkit.bank.formula import FormulaError
+from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Option, Order, Trace
+from quizkit.tutor.asked import show_number
+from quizkit.tutor.desk import Moment
+from quizkit.tutor.verdict import Verdict
+from quizkit.ui.code import listing
+from quizkit.ui.draft import Draft
+from quizkit.ui.inline import inline
+from quizkit.ui.markup import prose
+from quizkit.ui.parts import (
+    PARTLY,
+    RIGHT,
+    WRONG,
+    head,
+    note,
+    numbered,
+    pairs,
+    rule,
+    said,
+    section,
+)
+from quizkit.ui.question_screen import gapped, options, rubric, steps
+from quizkit.words import Lang, say
+
+
+def verdict_screen(moment: Moment, width: int, plain: bool = False) -> RenderableType:
+    """Everything above the footer once the answer is graded."""
+    lang = moment.lang
+    prompt = prose(moment.asked.fill(moment.question.prompt, lang), plain)
+    return Group(
+        head(moment, plain),
+        prompt,
+        *recap(moment, plain),
+        *outcome(moment, plain),
+        *explanation(moment, plain),
+        *(why(moment, plain) if moment.why else ()),
+        *(spoken(moment, plain) if moment.say else ()),
+        *(proved(moment, width, plain) if moment.proof else ()),
+        *followup(moment, plain),
+        *said(moment, plain),
+        *standing(moment, plain),
+    )
+
+
+def recap(moment: Moment, plain: bool) -> list[RenderableType]:
+    """The question's own parts, marked with what was right and what was given."""
+    question, given = moment.question, Draft(moment.given)
+    match question:
+        case Choice():
+            return [Text(""), _marked_options(moment, given.picked, plain)]
+        case Order():
+            return [Text(""), numbered(steps(moment, plain))]
+        case Cloze():
+            answers = [gap.answer[moment.lang] for gap in question.gaps.values()]
+            return [Text(""), prose(gapped(moment, answers), plain)]
+        case Trace() if moment.asked.code:
+            return [Text(""), listing(moment.asked.code.lines, plain=plain)]
+        case Bug() if moment.asked.code:
+            marks: dict[int, tuple[str, str]] = dict.fromkeys(
+                moment.asked.code.changed, ("!", WRONG)
+            )
+            line = given.parts.get("line")
+            if isinstance(line, int):
+                sign = ">!" if line in marks else ">"
+                marks[line] = (sign, RIGHT if line in marks else WRONG)
+            return [Text(""), listing(moment.asked.code.lines, marks, plain)]
+        case _:
+            return []
+
+
+def headline(verdict: Verdict, lang: Lang) -> Text:
+    """Right, partly or wrong: in words first, in colour too."""
+    if verdict.right:
+        return Text(say("ui.right", lang), RIGHT)
+    if verdict.score > 0:
+        return Text(say("ui.partly", lang, score=f"{100 * verdict.score:.0f}%"), PARTLY)
+    return Text(say("ui.wrong", lang), WRONG)
+
+
+def outcome(moment: Moment, plain: bool) -> list[RenderableType]:
+    """The verdict: answer against answer, and which mistake it was."""
+    verdict, lang = moment.verdict, moment.lang
+    assert verdict is not None
+    title = headline(verdict, lang)
+    parts: list[RenderableType] = [Text("")]
+    parts.append(title if plain else rule(title.plain, str(title.style)))
+    parts += _answers(moment, plain)
+    rows: list[tuple[str, RenderableType]] = []
+    if verdict.trap:
+        forgot = inline(moment.asked.fill(verdict.trap.forgot, lang), plain)
+        rows.append((say("ui.trap", lang), forgot))
+    if verdict.myth and not verdict.right:
+        rows.append((say("ui.myth", lang), Text(verdict.myth)))
+    if rows:
+        parts += [Text(""), pairs(rows)]
+    parts += [Text(note(each, lang), overflow="fold") for each in verdict.notes]
+    return parts
+
+
+def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
+    """Why the answer is what it is."""
+    text = prose(moment.asked.fill(moment.question.explain, moment.lang), plain)
+    parts = section(say("ui.explain", moment.lang), text)
+    if isinstance(moment.question, Choice) and not moment.why:
+        wrong = [i for i in Draft(moment.given).picked if not moment.question.options[i].correct]
+        for index in wrong:
+            option = moment.question.options[index]
+            if option.why:
+                parts += [Text(""), _why_option(moment, index, option, plain)]
+    return parts
+
+
+def why(moment: Moment, plain: bool) -> list[RenderableType]:
+    """What speaks for and against every answer that could be given."""
+    question, lang = moment.question, moment.lang
+    rows: list[RenderableType] = []
+    match question:
+        case Choice():
+            title = "ui.why"
+            shown = [(index, question.options[index]) for index in moment.asked.order]
+            rows += [_why_option(moment, index, option, plain) for index, option in shown]
+        case Numeric() if question.traps:
+            title = "ui.why_traps"
+            for trap in question.traps:
+                row = inline(moment.asked.fill(trap.forgot, lang), plain)
+                try:
+                    value = show_number(trap.formula.number(moment.asked.values))
+                except FormulaError:  # with these numbers this mistake leads nowhere
+                    continue
+                gives = say("ui.trap_value", lang, formula=trap.formula.source, value=value)
+                rows.append(row.append(" ").append_text(inline(f"({gives})", plain)))
+        case Essay() if question.vetoes:
+            title = "ui.why_traps"
+            for veto in question.vetoes:
+                row = inline(moment.asked.fill(veto.says, lang), plain)
+                reason = inline(moment.asked.fill(veto.why, lang), plain)
+                rows.append(row.append(": ").append_text(reason))
+        case _:
+            title = "ui.why"
+    if not rows:
+        return [Text(""), Text(say("ui.why_none", lang), "dim")]
+    return section(say(title, lang), *rows)
+
+
+def spoken(moment: Moment, plain: bool) -> list[RenderableType]:
+    """What a strong candidate would say aloud."""
+    text = moment.question.say
+    if text is None:
+        return [Text(""), Text(say("ui.say_none", moment.lang), "dim")]
+    return section(say("ui.say", moment.lang), prose(moment.asked.fill(text, moment.lang), plain))
+
+
+def proved(moment: Moment, width: int, plain: bool) -> list[RenderableType]:
+    """The run, if there was one."""
+    # Loaded when somebody asks for a proof: it brings the laboratory with it.
+    from quizkit.ui.proof_screen import proof_screen
+
+    return proof_screen(moment, width, plain)
+
+
+def followup(moment: Moment, plain: bool) -> list[RenderableType]:
+    """What an interviewer would ask next, and where the answer can be read up."""
+    parts: list[RenderableType] = []
+    if moment.why and moment.question.sources:
+        sources = [Text(source, overflow="fold") for source in moment.question.sources]
+        parts += section(say("ui.sources", moment.lang), *sources)
+    if moment.followup:
+        # Its numbers are not drawn yet, so only its first line, with its places open.
+        prompt = moment.followup.prompt[moment.lang].strip().split("\n")[0]
+        parts += section(say("ui.followup", moment.lang), inline(prompt, plain))
+    return parts
+
+
+def standing(moment: Moment, plain: bool) -> list[RenderableType]:
+    """The last line: the verdict again (its first line may have left the screen), grade, date."""
+    assert moment.verdict is not None
+    line = headline(moment.verdict, moment.lang)
+    facts: list[str] = []
+    if moment.grade is not None:
+        facts.append(say(f"ui.grade_{moment.grade}", moment.lang))
+    if moment.due is not None:
+        date = moment.due.astimezone().date().isoformat()
+        facts.append(say("ui.due", moment.lang, date=date))
+    if plain:
+        return [Text(", ".join(facts))] if facts else []
+    return [Text(""), Text("  ").join([line, *(Text(fact) for fact in facts)])]
+
+
+def _answers(moment: Moment, plain: bool) -> list[RenderableType]:
+    """The learner's answer beside the right one, where the recap does not show both already."""
+    question, verdict, lang = moment.question, moment.verdict, moment.lang
+    assert verdict is not None
+    match question:
+        case Choice():
+            return []
+        case Essay():
+            return _rubric_said(moment, plain)
+        case Order():
+            by_id = {step.id: moment.asked.fill(step.text, lang) for step in question.steps}
+            right = [inline(by_id[step.id], plain) for step in question.steps]
+            parts = section(say("ui.step_right", lang), numbered(right))
+            if not verdict.right:
+                mine = [by_id.get(each, each) for each in Draft(moment.given).steps]
+                rows = [inline(each, plain) for each in mine]
+                parts += section(say("ui.yours", lang), numbered(rows))
+            return parts
+        case _:
+            answers: list[tuple[str, RenderableType]] = [
+                (say("ui.yours", lang), Text(_given(moment), overflow="fold")),
+                (say("ui.expected", lang), inline(verdict.expected[lang], plain)),
+            ]
+            return [Text(""), pairs(answers)]
+
+
+def _given(moment: Moment) -> str:
+    """The answer as the learner gave it."""
+    given, lang = Draft(moment.given), moment.lang
+    match moment.question:
+        case Cloze() as question:
+            shown = " · ".join(str(given.parts.get(name, "")) for name in question.gaps)
+        case Bug():
+            line = given.parts.get("line")
+            shown = "" if line is None else say("ui.line_chosen", lang, line=line)
+        case _:
+            shown = given.text
+    return (shown.strip(" ·") and shown) or say("ui.no_answer", lang)
+
+
+def _marked_options(moment: Moment, picked: Sequence[int], plain: bool) -> RenderableType:
+    question, lang = moment.question, moment.lang
+    assert isinstance(question, Choice)
+    rows: list[RenderableType] = []
+    signs: list[tuple[str, str]] = []
+    for index, row in zip(moment.asked.order, options(moment, plain), strict=True):
+        correct, mine = question.options[index].correct, index in picked
+        words = [say("ui.option_right", lang)] if correct else []
+        words += [say("ui.option_yours", lang)] if mine else []
+        style = RIGHT if correct else WRONG if mine else ""
+        signs.append(("✓" if correct else "✗" if mine else " ", style))
+        rows.append(row.append(f"  ({', '.join(words)})", style) if words else row)
+    return numbered(rows, None if plain else signs)
+
+
+def _why_option(moment: Moment, index: int, option: Option, plain: bool) -> RenderableType:
+    lang = moment.lang
+    place = moment.asked.order.index(index)
+    word = say("ui.option_right" if option.correct else "ui.option_wrong", lang)
+    line = Text(word, "green" if option.correct else "red")
+    if option.why:
+        line.append(": ", "default")
+        line.append_text(inline(moment.asked.fill(option.why, lang), plain, "default"))
+    if option.myth:
+        line.append(f" [{option.myth}]", "dim default")
+    return numbered([line], first=place)
+
+
+def _rubric_said(moment: Moment, plain: bool) -> list[RenderableType]:
+    """What was asked for and whether it was said."""
+    lang, given = moment.lang, Draft(moment.given)
+    points, vetoes, rows = rubric(moment, plain)
+    split = len(points)
+    lines: list[RenderableType] = []
+    for at, row in enumerate(rows[:split]):
+        told = at in given.ticks("points")
+        word = say("ui.said" if told else "ui.unsaid", lang)
+        lines.append(Text(f"{word}: ", "green" if told else "red").append_text(_plain(row)))
+    for at, row in enumerate(rows[split:]):
+        if at in given.ticks("vetoes"):
+            reason = inline(moment.asked.fill(vetoes[at].why, lang), plain)
+            line = Text(f"{say('ui.said_false', lang)}: ", WRONG).append_text(_plain(row))
+            lines.append(line.append(" ").append_text(_plain(reason)))
+    text = str(given.parts.get("text", "")) or given.text
+    if text:
+        mine = Text(text, "italic", overflow="fold")
+        lines = [*section(say("ui.your_text", lang), mine), Text(""), *lines]
+    return lines
+
+
+def _plain(row: Text) -> Text:
+    """The row with a style of its own, so that it does not take its neighbour's."""
+    row.style = "not bold default"
+    return row
