@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from quizkit.words import Lang
 
@@ -54,6 +54,17 @@ class Card:
     last: datetime
     reps: int
     lapses: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened beside the answers: an interview that began, paused, ended."""
+
+    device: str
+    at: datetime
+    session: str
+    name: str
+    note: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

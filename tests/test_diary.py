@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from quizkit import diary as module
-from quizkit.diary import UNDO, Answer, Diary, counted, erase, flagged
+from quizkit.answer import UNDO, Answer, Event, counted, flagged
+from quizkit.diary import Diary, erase
+from quizkit.diary import file as module
 from quizkit.errors import DiaryError
 
 AT = datetime(2026, 3, 1, 8, 0, 0, 123000, UTC)
@@ -76,6 +77,22 @@ def test_what_is_written_is_read(tmp_path: Path):
     with Diary(path) as diary:
         assert diary.answers() == rows
         assert diary.device == "d1"
+
+
+def test_events_lie_beside_the_answers(tmp_path: Path):
+    def event(session: str, name: str, **note: object) -> Event:
+        return Event(device="d2", at=AT, session=session, name=name, note=note)
+
+    rows = [event("a", "start", script="第一轮"), event("b", "start"), event("a", "done", card={})]
+    with Diary(tmp_path / "d") as diary:
+        for row in rows:
+            diary.log(row)
+        assert diary.events() == rows
+        assert diary.events(session="a") == [rows[0], rows[2]]
+        assert diary.events(name="start") == rows[:2]
+        assert diary.events(session="b", name="done") == []
+        assert diary.device == "d2"
+        assert diary.answers() == []
 
 
 def test_what_was_taken_back_does_not_count():
@@ -224,7 +241,7 @@ def test_an_older_file_is_brought_up_to_date_and_kept(
         assert [row.uuid for row in diary.answers()] == ["a"]
     backup = tmp_path / "diary.sqlite3.v1.backup"
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
-    for file, version, tables in ((backup, 1, 2), (path, 2, 3)):
+    for file, version, tables in ((backup, 1, 3), (path, 2, 4)):
         db = sqlite3.connect(file)
         assert db.execute("pragma user_version").fetchone() == (version,)
         query = "select count(*) from sqlite_master where type = 'table'"

@@ -1,4 +1,4 @@
-"""The tables of the diary's file, version by version."""
+"""The tables of the file, version by version."""
 
 # One entry for each version of the file; what has been released is never edited.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -25,12 +25,25 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             note text not null
         ) strict""",
         "create index answers_question on answers (question)",
-        "create index answers_session on answers (session)",
         "create index answers_undoes on answers (undoes) where undoes is not null",
         """create trigger answers_stay before delete on answers
         begin select raise(abort, 'answers are never deleted'); end""",
         """create trigger answers_are_final before update on answers
         begin select raise(abort, 'answers are never changed'); end""",
+        """create table events (
+            id integer primary key,
+            device text not null,
+            at integer not null,
+            session text not null,
+            name text not null,
+            note text not null
+        ) strict""",
+        "create index events_session on events (session)",
+        "create index events_name on events (name)",
+        """create trigger events_stay before delete on events
+        begin select raise(abort, 'events are never deleted'); end""",
+        """create trigger events_are_final before update on events
+        begin select raise(abort, 'events are never changed'); end""",
         """create table cards (
             question text primary key,
             seen integer not null,

@@ -1,0 +1,160 @@
+"""What is written into the diary and read out of it.
+
+An answer is committed before `append` returns. What was a mistake is taken back by a further row
+that names it. The cards (what is remembered, and until when) lie beside the answers as a cache and
+can be rebuilt from them at any time.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from secrets import token_hex
+from types import TracebackType
+from typing import Any, cast
+
+from quizkit.answer import Answer, Card, Event, Review
+from quizkit.diary.file import File, Row
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_COLUMNS = tuple(each.name for each in fields(Answer))
+_NAMES = ", ".join(_COLUMNS)
+_INSERT = f"insert into answers ({_NAMES}) values ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_SELECT = f"select {_NAMES} from answers order by id"  # noqa: S608
+_EVENTS = "select device, at, session, name, note from events"
+_REVIEWS = """select question, at, grade from answers as a where grade is not null
+    and not exists (select 1 from answers as u where u.undoes = a.uuid)"""
+_KEEP = """insert into cards values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (question) do
+    update set (seen, recipe, reps, lapses, stability, difficulty, due, last) =
+    (excluded.seen, excluded.recipe, excluded.reps, excluded.lapses, excluded.stability,
+    excluded.difficulty, excluded.due, excluded.last)
+    where excluded.seen >= seen or excluded.recipe <> recipe"""
+
+
+class Diary:
+    """The learner's file. Several processes may have it open at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = File(path)
+
+    def __enter__(self) -> "Diary":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file; nothing is pending."""
+        self._file.close()
+
+    @property
+    def device(self) -> str:
+        """A random name for this diary's machine: the one it has, else a new one."""
+        for table in ("answers", "events"):
+            rows = self._file.rows(f"select device from {table} order by id limit 1")  # noqa: S608
+            if rows:
+                return str(rows[0][0])
+        return token_hex(4)
+
+    def append(self, answer: Answer) -> None:
+        """Add a row. When this returns, the row is on disk."""
+        self._file.write(_INSERT, [_packed(answer)])
+
+    def answers(self) -> list[Answer]:
+        """Every row, in the order in which they came."""
+        return [_unpacked(row) for row in self._file.rows(_SELECT)]
+
+    def log(self, event: Event) -> None:
+        """Add what happened beside the answers. When this returns, it is on disk."""
+        note = json.dumps(event.note, ensure_ascii=False)
+        row = (event.device, _ms(event.at), event.session, event.name, note)
+        insert = "insert into events (device, at, session, name, note) values (?, ?, ?, ?, ?)"
+        self._file.write(insert, [row])
+
+    def events(self, session: str | None = None, name: str | None = None) -> list[Event]:
+        """What happened in a session, or every event of a name, in the order they came."""
+        wanted = {"session": session, "name": name}
+        given = {column: value for column, value in wanted.items() if value is not None}
+        where = " and ".join(f"{column} = ?" for column in given) or "true"
+        rows = self._file.rows(f"{_EVENTS} where {where} order by id", [*given.values()])
+        return [
+            Event(
+                device=str(device),
+                at=_time(at),
+                session=str(session),
+                name=str(name),
+                note=json.loads(str(note)),
+            )
+            for device, at, session, name, note in rows
+        ]
+
+    def cards(self, recipe: int) -> tuple[int, dict[str, Card]]:
+        """The cached cards made by this recipe, and up to which row they know the answers."""
+        query = """select seen, question, stability, difficulty, due, last, reps, lapses
+            from cards where recipe = ?"""
+        rows = cast("list[tuple[Any, ...]]", self._file.rows(query, (recipe,)))
+        cards = {
+            name: Card(name, stability, difficulty, _time(due), _time(last), reps, lapses)
+            for _, name, stability, difficulty, due, last, reps, lapses in rows
+            if reps
+        }
+        return max((row[0] for row in rows), default=0), cards
+
+    def news(self, seen: int) -> tuple[int, set[str]]:
+        """The last row, and the questions that the rows after `seen` are about."""
+        query = "select max(id), question from answers where id > ? group by question"
+        rows = cast("list[tuple[int, str]]", self._file.rows(query, (seen,)))
+        return max((row[0] for row in rows), default=seen), {row[1] for row in rows}
+
+    def reviews(self, questions: Collection[str] | None = None) -> Iterator[Review]:
+        """The answers that count, of these questions or of all, in the order they came."""
+        query, values = _REVIEWS, list[str]()
+        if questions is not None:
+            query += " and question in (select value from json_each(?))"
+            values.append(json.dumps(sorted(questions)))
+        for question, at, grade in self._file.rows(query + " order by id", values):
+            yield Review(str(question), _time(at), cast("int", grade))
+
+    def keep_cards(
+        self, cards: Iterable[Card], forgotten: Iterable[str], seen: int, recipe: int
+    ) -> None:
+        """Cache cards that know the answers up to row `seen`; of the forgotten nothing counts."""
+        rows: list[Row] = [
+            (card.question, seen, recipe, card.reps, card.lapses, *_state(card)) for card in cards
+        ]
+        rows += [(question, seen, recipe, 0, 0, *[None] * 4) for question in forgotten]
+        self._file.write(_KEEP, rows)
+
+
+def _state(card: Card) -> tuple[float, float, int, int]:
+    return card.stability, card.difficulty, _ms(card.due), _ms(card.last)
+
+
+def _ms(time: datetime) -> int:
+    return (time - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _time(ms: object) -> datetime:
+    return _EPOCH + timedelta(milliseconds=cast("int", ms))
+
+
+def _packed(answer: Answer) -> Row:
+    values: dict[str, object] = {name: getattr(answer, name) for name in _COLUMNS}
+    values["at"] = _ms(answer.at)
+    values["given"] = json.dumps(answer.given, ensure_ascii=False)
+    return tuple(v if isinstance(v, str | int | float) else None for v in values.values())
+
+
+def _unpacked(row: Row) -> Answer:
+    values: dict[str, Any] = dict(zip(_COLUMNS, row, strict=True))
+    values["at"] = _time(values["at"])
+    values["given"] = json.loads(values["given"])
+    for name in ("right", "sure"):
+        values[name] = None if values[name] is None else bool(values[name])
+    return Answer(**values)
