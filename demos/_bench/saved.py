@@ -80,5 +80,7 @@ def max_error(ours: Tensor, reference: Tensor) -> float:
     if ours.numel() == 0:
         return 0.0
     wide = torch.promote_types(ours.dtype, reference.dtype)
+    if not (wide.is_floating_point or wide.is_complex):
+        wide = torch.int64  # unsigned ones would wrap, and booleans cannot be subtracted
     gap = ours.detach().to(reference.device, wide) - reference.detach().to(wide)
     return gap.abs().max().item()

@@ -16,7 +16,7 @@ def killed_while_running(programs: Programs, number: int, **extra: str) -> tuple
         "faults",
         FAULTS.replace("barrier()\n", "print('here', flush=True)\n    time.sleep(600)\n", 1),
     )
-    with programs.start(sys.executable, path, **extra) as process:
+    with programs.start(sys.executable, path, "--ranks", "2", **extra) as process:
         assert process.stderr
         while "here" not in (line := process.stderr.readline()):
             assert line

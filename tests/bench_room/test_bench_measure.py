@@ -1,0 +1,252 @@
+"""What the bench measures, against other ways of measuring it."""
+
+import pytest
+
+from .conftest import Warm
+
+pytestmark = pytest.mark.demo
+
+# Loopback's own counter, read between barriers: what really went over the wire.
+BYTES = '''
+import time
+import torch
+from _bench import (all_gather, all_reduce, barrier, broadcast, check, counted, exchange, irecv,
+                    isend, rank, ranks, recv, send, shared, virtual_clock, wire)
+
+
+def loopback():
+    """Bytes sent over the loopback interface so far."""
+    barrier()
+    (line,) = [each for each in open("/proc/net/dev") if each.strip().startswith("lo:")]
+    barrier()
+    return int(line.split()[9])
+
+
+def main(mib: int = 16, odd: bool = False, clock: bool = False):
+    me, n = rank(), ranks()
+    out = torch.full((mib << 17,), float(me), dtype=torch.float64)
+    into = torch.empty_like(out)
+    if odd:
+        out, into = out.view(2, -1).t(), torch.empty(2, out.numel() // 2, dtype=out.dtype).t()
+    before = loopback()
+    with wire() as counts:
+        if clock:
+            with virtual_clock("a"):
+                exchange(out, (me + 1) % n, into, (me - 1) % n).wait()
+        else:
+            exchange(out, (me + 1) % n, into, (me - 1) % n).wait()
+        check("what came is what was sent", into.min() == into.max() == (me - 1) % n, "==", True)
+    physical = loopback() - before
+    with wire() as later:
+        pass
+    return {"sent": counted(counts.sent_bytes), "messages": counted(counts.sent_messages),
+            "collectives": counted(counts.collectives), "later": counted(later.sent_bytes),
+            "physical": counted(physical)}
+'''
+
+
+@pytest.mark.parametrize("odd", [False, True])
+def test_counted_bytes_are_those_of_the_wire(warm: Warm, odd: bool):
+    warm.programs.write("bytes", BYTES)
+    metrics = warm.run("bytes", 3, args={"odd": odd})["metrics"]
+    assert metrics["sent"] == [16 << 20] * 3
+    assert metrics["messages"] == [1, 1, 1]
+    assert metrics["later"] == [0, 0, 0]
+    # Other traffic on the machine can only add.
+    assert min(metrics["physical"]) == pytest.approx(3 * (16 << 20), rel=0.05)
+
+
+def test_clock_stamps_are_not_counted(warm: Warm):
+    warm.programs.write("bytes", BYTES)
+    metrics = warm.run("bytes", 2, args={"mib": 1, "clock": True})["metrics"]
+    assert (metrics["sent"], metrics["messages"]) == ([1 << 20] * 2, [1, 1])
+
+
+COPIES = """
+import resource
+import torch
+from _bench import check, counted, exchange, rank, ranks, run
+
+
+def main():
+    me, n = rank(), ranks()
+    out, into = torch.full((64 << 17,), 1.0 + me, dtype=torch.float64), torch.zeros(64 << 17,
+        dtype=torch.float64)
+    into.add_(1)  # its pages exist now
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(3):
+        exchange(out, (me + 1) % n, into, (me - 1) % n).wait()
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    check("came whole", into.sum(), "==", (64 << 17) * (1.0 + (me - 1) % n))
+    return {"grown_kib": counted(grown)}
+"""
+
+
+def test_large_messages_are_not_copied_on_the_way(warm: Warm):
+    warm.programs.write("copies", COPIES)
+    report = warm.run("copies", 2)
+    assert report["verdict"] == "pass"
+    assert max(report["metrics"]["grown_kib"]) < 16 << 10
+
+
+COLLECTIVES = """
+import torch
+from _bench import all_gather, all_reduce, barrier, broadcast, check, counted, rank, ranks, wire
+
+
+def main():
+    from torch.distributed.tensor.debug import CommDebugMode
+    me, n = rank(), ranks()
+    with CommDebugMode() as official, wire() as counts:
+        total = all_reduce(torch.full((4,), 1.0 + me))
+        parts = all_gather(torch.arange(6.0).view(2, 3).t() + me)
+        told = broadcast(torch.full((2,), float(me)), 1)
+    check("sum", total[0], "==", n * (n + 1) / 2)
+    check("gathered in order", parts[n - 1][2, 1], "==", 5.0 + n - 1)
+    check("told by rank 1", told[1], "==", 1)
+    turned = torch.full((2, 3), 1.0).t()
+    check("a transposed tensor is summed in place", all_reduce(turned)[2, 1], "==", n)
+    weight = torch.ones(3, requires_grad=True)
+    check("so is a leaf that wants a gradient", all_reduce(weight)[0], "==", n)
+    return {"official": counted(official.get_total_counts()), "ours": counted(counts.collectives)}
+"""
+
+
+def test_collectives_are_counted_as_torch_counts_them(warm: Warm):
+    warm.programs.write("collectives", COLLECTIVES)
+    report = warm.run("collectives", 3)
+    assert report["verdict"] == "pass"
+    assert report["metrics"] == {"official": [3, 3, 3], "ours": [3, 3, 3]}
+
+
+TALK = """
+import torch
+from _bench import barrier, check, counted, irecv, isend, rank, ranks, recv, send
+
+
+def main(to: int = 1):
+    if rank() == 0:
+        for tag in (0, 1):
+            send(torch.full((2,), 10.0 + tag), 1, tag=tag)
+        flight = isend(torch.tensor([7, 8]), 1, tag=5)
+        check("nothing lands at the sender", flight.wait() is None, "==", True)
+        send(torch.tensor([True, False]), 1)
+    if rank() == 1:
+        late, soon = torch.empty(2), torch.empty(2)
+        first = irecv(late, 0, tag=1)
+        check("tag 0", recv(soon, 0)[0], "==", 10)
+        check("tag 1", first.wait()[1], "==", 11)
+        check("waiting twice is no harm", first.wait() is late, "==", True)
+        check("integers", irecv(torch.empty(2, dtype=torch.int64), 0, tag=5).wait()[1], "==", 8)
+        check("truth", recv(torch.empty(2, dtype=torch.bool), 0)[0], "==", True)
+    if to != 1:
+        send(torch.ones(1), to)
+    return {}
+"""
+
+
+def test_messages_arrive_by_tag(warm: Warm):
+    warm.programs.write("talk", TALK)
+    report = warm.run("talk", 2)
+    assert report["verdict"] == "pass", report["error"]
+    assert len(report["checks"]) == 6
+
+
+def test_no_rank_can_send_to_itself_or_to_nobody(warm: Warm):
+    warm.programs.write("talk", TALK)
+    error = warm.run("talk", 2, args={"to": 0})["error"]
+    assert "ValueError: rank 0 cannot send to itself" in error["message"]
+    error = warm.run("talk", 2, args={"to": 2})["error"]
+    assert "ValueError: there is no rank 2: this run has 2" in error["message"]
+
+
+CLOCK = '''
+import torch
+from _bench import check, clocked, computed, rank, ranks, recv, send, shared, virtual_clock
+
+
+def main(transfer: float = 0.0):
+    """A pipeline of two micro-batches, forward 1, backward 2, all forward first."""
+    me, n = rank(), ranks()
+    x = torch.zeros(1)
+    with virtual_clock("gpipe", transfer) as clock:
+        for direction, cost in ((1, 1.0), (-1, 2.0)):
+            for batch in range(2):
+                if 0 <= me - direction < n:
+                    recv(x, me - direction)
+                clock.spend(cost, f"{'F' if direction == 1 else 'B'}{batch}")
+                if 0 <= me + direction < n:
+                    send(x, me + direction)
+        makespan = clock.makespan()
+    check("bubble", 1 - 2 * 3 / makespan, "==", (n - 1) / (2 + n - 1))
+    return {"now": clocked(clock.now), "makespan": shared(clocked(makespan))}
+'''
+
+
+def test_the_virtual_clock_goes_with_the_messages(warm: Warm):
+    warm.programs.write("clock", CLOCK)
+    report = warm.run("clock", 3)
+    assert report["verdict"] == "pass"
+    assert report["metrics"] == {"now": [12.0, 10.0, 8.0], "makespan": 12.0}
+    events = report["timeline"]["events"]
+    assert [(e["name"], e["start"], e["end"]) for e in events if e["rank"] == 1] == [
+        ("F0", 1.0, 2.0),
+        ("F1", 2.0, 3.0),
+        ("B0", 6.0, 8.0),
+        ("B1", 8.0, 10.0),
+    ]
+    assert {e["schedule"] for e in events} == {"gpipe"}
+
+
+def test_a_message_can_take_virtual_time(warm: Warm):
+    warm.programs.write("clock", CLOCK)
+    report = warm.run("clock", 2, args={"transfer": 0.5})
+    assert report["metrics"]["makespan"] == 10.0  # 9 and two transfers on the way
+
+
+SAVED = """
+import torch
+from _bench import check, counted, max_error, saved_activations
+
+
+def main():
+    width, batch, layers = 64, 32, 3
+    weights = [torch.randn(width, width, requires_grad=True) for _ in range(layers)]
+    x = torch.randn(batch, width)
+    with saved_activations(weights) as saved:
+        out = x
+        for weight in weights:
+            out = (out @ weight).tanh()
+        loss = out.sum()
+    # Each layer keeps its input for the weight's gradient, and tanh its result: the next's input.
+    check("after the forward", saved.live_bytes, "==", (layers + 1) * batch * width * 4)
+    del out
+    loss.backward()
+    del loss
+    check("after the backward", saved.live_bytes, "==", 0)
+    check("at the most", saved.peak_bytes, "==", (layers + 1) * batch * width * 4)
+    with saved_activations(weights) as pieces:
+        kept = [(piece @ weights[0]).sum() for piece in x.chunk(4)]
+    check("a piece of a batch is a piece", pieces.live_bytes, "==", batch * width * 4)
+    with saved_activations(weights) as twice:
+        kept = x @ weights[0] + (x.view(batch, width) @ weights[1])
+    check("what is saved twice is there once", twice.live_bytes, "==", batch * width * 4)
+    check("error", max_error(torch.tensor([1.0, 5.0]), torch.tensor([1.5, 4.0])), "==", 1.0)
+    check("of small numbers", max_error(torch.zeros(1).byte(), torch.ones(1).byte()), "==", 1)
+    check("of nothing", max_error(torch.empty(0), torch.empty(0)), "==", 0)
+    bad = max_error(torch.tensor([float("nan"), 0.0]), torch.zeros(2))
+    check("NaN stays", bad != bad, "==", True)
+    try:
+        max_error(torch.zeros(2), torch.zeros(2, 1))
+    except ValueError as error:
+        check("shapes must agree", "(2,) and (2, 1)" in str(error), "==", True)
+    return {}
+"""
+
+
+def test_saved_activations_are_exact(warm: Warm):
+    warm.programs.write("saved", SAVED)
+    report = warm.run("saved", 1)
+    assert [each for each in report["checks"] if not each["holds"]] == []
+    assert report["verdict"] == "pass", report["error"]
+    assert len(report["checks"]) == 10

@@ -1,0 +1,229 @@
+"""The warm bench, as the tool drives it: requests in, replies out, one run at a time."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .conftest import FAULTS, Programs, Warm
+
+pytestmark = pytest.mark.demo
+
+WAITS = """
+import time
+from _bench import check, rank, run
+
+def main(seconds: float = 600.0):
+    if rank() == 0:
+        print("here", flush=True)
+    time.sleep(seconds)
+    check("any", 1, "==", 1)
+    return {}
+"""
+
+
+@pytest.fixture
+def bench(programs: Programs) -> Iterator[Warm]:
+    """A bench of this test's own, to be ended by it."""
+    programs.write("faults", FAULTS)
+    programs.write("waits", WAITS)
+    made = Warm(programs)
+    assert made.receive()["ready"]["torch"]
+    yield made
+    if made.process.poll() is None:
+        assert made.close() == 0
+
+
+def test_a_cancel_ends_the_run_and_not_the_bench(bench: Warm):
+    bench.send({"id": "a", "demo": "waits", "ranks": 3})
+    bench.said(b"here")
+    bench.send({"id": "b", "demo": "waits", "ranks": 3})
+    bench.send({"id": "c", "demo": "faults", "ranks": 2})
+    bench.send({"cancel": "b"})
+    bench.send({"cancel": "no such run"})
+    bench.send({"cancel": "a"})
+    replies = [bench.receive() for _ in range(3)]
+    assert [each["id"] for each in replies] == ["a", "b", "c"]
+    assert [each["report"]["outcome"] for each in replies] == ["killed", "killed", "finished"]
+    assert replies[0]["report"]["seconds"] > 0
+    assert replies[1]["report"]["seconds"] == 0
+    assert bench.run("faults")["verdict"] == "pass"
+
+
+def test_the_end_of_input_ends_the_run_and_the_bench(bench: Warm):
+    bench.send({"id": "a", "demo": "waits"})
+    bench.said(b"here")
+    assert bench.close() == 0
+    assert bench.programs.nothing_left()
+
+
+def test_ctrl_c_is_for_whoever_drives_the_bench(warm: Warm):
+    warm.process.send_signal(signal.SIGINT)
+    assert warm.run("faults")["verdict"] == "pass"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_bench_that_is_killed_takes_its_ranks_along(bench: Warm, number: int):
+    bench.send({"id": "a", "demo": "waits"})
+    bench.said(b"here")
+    bench.process.send_signal(number)
+    bench.process.communicate(timeout=30)
+    assert bench.process.returncode == (143 if number == signal.SIGTERM else -number)
+    assert bench.programs.nothing_left()
+
+
+def test_a_driver_that_is_killed_outright_ends_the_bench(programs: Programs):
+    programs.write("waits", WAITS)
+    driver = programs.write(
+        "driver",
+        """
+import subprocess, sys
+bench = subprocess.Popen([sys.executable, "-P", "-m", "_bench"], stdin=subprocess.PIPE)
+bench.stdin.write(b'{"id": "a", "demo": "waits"}\\n')
+bench.stdin.flush()
+bench.wait()
+""",
+    )
+    with programs.start(sys.executable, driver) as process:
+        assert process.stderr
+        assert "here" in process.stderr.readline()
+        process.kill()
+        process.communicate(timeout=30)
+    assert programs.nothing_left()
+
+
+def test_source_is_read_for_every_request(warm: Warm):
+    warm.programs.write("changing", FAULTS)
+    assert warm.run("changing")["metrics"] == {"number": [0, 1, 2]}
+    warm.programs.write("changing", FAULTS.replace("counted(rank())", "counted(10 + rank())"))
+    assert warm.run("changing")["metrics"] == {"number": [10, 11, 12]}
+
+
+def test_what_a_demo_prints_stays_out_of_the_protocol(warm: Warm):
+    warm.programs.write(
+        "loud",
+        'import os\nprint("top level")\n'
+        + WAITS.replace("time.sleep(", "os.write(1, b'raw\\n'); ("),
+    )
+    assert warm.run("loud", 1)["outcome"] == "finished"
+    assert b"[rank 0] raw\n" in warm.said(b"raw\n")
+
+
+def test_heavy_modules_are_imported_once_in_the_bench(warm: Warm):
+    warm.programs.write(
+        "heavy",
+        """
+import sys
+from _bench import check, run
+before = "torch.distributed.pipelining" in sys.modules
+
+def main():
+    from torch.distributed import pipelining
+    check("had before it asked", before, "==", True)
+    return {}
+""",
+    )
+    assert warm.run("heavy", 1)["verdict"] == "pass"
+
+
+def test_warming_up_imports_what_is_named(warm: Warm):
+    warm.programs.write(
+        "warmed",
+        """
+import sys
+from _bench import check, run
+
+def main(module: str = "wave"):
+    check("is there", module in sys.modules, "==", True)
+    return {}
+""",
+    )
+    assert warm.run("warmed", 1)["verdict"] == "fail"
+    warm.send({"warm": ["wave", "no.such.module"]})
+    assert warm.run("warmed", 1)["verdict"] == "pass"
+
+
+def kind_of(reply: dict) -> str:
+    return reply["error"]["kind"]
+
+
+def test_requests_that_are_not_right_say_so_and_hurt_nothing(warm: Warm):
+    run = warm.run
+    for path in ("../faults", "/etc/passwd", "faults.py", "_bench", "no-such-demo", "Faults"):
+        reply = run(path)
+        assert kind_of(reply) == "usage"
+        assert path in reply["error"]["message"]
+    assert "no argument 'size'" in run("faults", args={"size": 3})["error"]["message"]
+    assert "kind must be str" in run("faults", args={"kind": 3})["error"]["message"]
+    assert "no break 'gone'" in run("faults", **{"break": "gone"})["error"]["message"]
+    for wrong in ({"ranks": "4"}, {"deadline": 0}, {"device": "tpu"}, {"rank": 3}, {"ranks": True}):
+        assert kind_of(run("faults", **wrong)) == "usage"
+    assert kind_of(run("faults", device="cuda")) == "environment"
+    warm.send([1, 2])  # type: ignore[arg-type]
+    assert kind_of(warm.receive()) == "usage"
+    assert run("faults")["verdict"] == "pass"
+
+
+def test_too_many_ranks_are_refused_before_any_is_started(warm: Warm):
+    report = warm.run("faults", 5000)
+    assert report["outcome"] == "refused"
+    assert "take at most 64" in report["error"]["message"]
+    assert warm.run("faults", 0)["outcome"] == "refused"
+
+
+def test_a_demo_with_a_syntax_error_is_the_demos_fault(warm: Warm):
+    warm.programs.write("broken", "def main():\n    return (\n")
+    reply = warm.run("broken")
+    assert kind_of(reply) == "usage"
+    assert "broken.py:2" in reply["error"]["message"]
+
+
+def test_without_torch_the_bench_says_how_to_get_it(programs: Programs):
+    bare = [sys.executable, "-S", "-P", "-m", "_bench"]
+    done = subprocess.run(bare, env=programs.environment, input=b"", capture_output=True)
+    reply = json.loads(done.stdout)
+    assert done.returncode == 3
+    assert reply["error"]["kind"] == "environment"
+    assert "pip install 'torch>=2.6' numpy" in reply["error"]["message"]
+
+
+def test_without_torch_a_demo_says_how_to_get_it(programs: Programs):
+    path = programs.write("faults", FAULTS)
+    done = programs.run(sys.executable, "-S", path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == "this demo needs torch: pip install 'torch>=2.6' numpy\n"
+
+
+def test_a_torch_that_is_too_old(programs: Programs):
+    old = programs.folder / "old" / "torch"
+    old.mkdir(parents=True)
+    (old / "__init__.py").write_text("__version__ = '2.5.1+cu121'\n")
+    programs.environment["PYTHONPATH"] = os.pathsep.join(
+        [str(old.parent), programs.environment["PYTHONPATH"]]
+    )
+    path = programs.write("plain", "from _bench import run\ndef main(): ...\nrun(__file__)\n")
+    done = programs.run(sys.executable, path)
+    assert done.returncode == 3
+    assert done.stderr.startswith("the demos need torch 2.6 or newer, this is 2.5.1: pip install")
+
+
+def test_without_numpy_nothing_is_said(programs: Programs):
+    hidden = programs.folder / "hidden" / "numpy"
+    hidden.mkdir(parents=True)
+    (hidden / "__init__.py").write_text("raise ModuleNotFoundError('no numpy', name='numpy')\n")
+    programs.environment["PYTHONPATH"] = os.pathsep.join(
+        [str(hidden.parent), programs.environment["PYTHONPATH"]]
+    )
+    code, report, err = programs.demo(programs.write("faults", FAULTS))
+    assert (code, report["verdict"], err) == (0, "pass", "")
+
+
+def test_the_bench_finds_demos_beside_itself():
+    from _bench import serve
+
+    assert serve.find("all-reduce") == Path(serve.__file__).parents[1] / "all_reduce.py"
