@@ -1,0 +1,121 @@
+"""The timeline in the terminal: every bar where the run measured it, no line too long."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from quizkit.lab.report import Event, Report, Timeline
+from quizkit.ui.chart import Chart, charts
+from quizkit.ui.timeline import Picture, draw, headline
+
+REPORTS = Path(__file__).parents[1] / "lab" / "reports"
+
+
+def report(name: str) -> Report:
+    return Report.from_json(json.loads((REPORTS / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def chart(*events: tuple[int, str, float, float], clock: str = "virtual", ranks: int = 2) -> Chart:
+    made = (Event("s", rank, name, start, end) for rank, name, start, end in events)
+    return charts(Timeline(clock, tuple(made)), ranks)[0]
+
+
+def text(picture: Picture) -> list[str]:
+    return ["".join(span.text for span in line) for line in picture.lines]
+
+
+def test_a_pipeline_as_it_was_measured() -> None:
+    gpipe, one = charts(report("pipeline").timeline, 4)
+    assert (gpipe.schedule, gpipe.span, gpipe.idle) == ("gpipe", 18.0, pytest.approx(0.5))
+    assert (one.schedule, one.span, one.idle) == ("1f1b", 18.0, pytest.approx(0.5))
+    assert text(draw(one, 50, "en")) == [
+        "rank 0 |F0F1F2..............B0--..B1--..B2--|",
+        "rank 1 |..F0F1F2........B0--..B1--..B2--....|",
+        "rank 2 |....F0F1....B0--F2B1--..B2--........|",
+        "rank 3 |......F0B0--F1B1--F2B2--............|",
+        "        0         5         10        15  18",
+    ]
+    assert "50.0 % of the step" in headline(one, "en")
+    assert "50.0 %" in headline(one, "zh")
+
+
+@pytest.mark.parametrize("name", ["pipeline", "ring_attention", "all_reduce_average"])
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_no_line_is_too_long_at_any_width(name: str, lang: str) -> None:
+    run = report(name)
+    for width in range(1, 130):
+        for each in charts(run.timeline, run.ranks):
+            picture = draw(each, width, lang)  # pyright: ignore[reportArgumentType]
+            assert picture.lines
+            assert max(map(len, text(picture))) <= max(width, 3)
+            assert all(line.isascii() for line in text(picture))
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_bars_are_where_the_events_are(width: int) -> None:
+    run = report("pipeline")
+    for each in charts(run.timeline, run.ranks):
+        lines = text(draw(each, width, "en"))[:4]
+        columns = len(lines[0]) - len("rank 0 ||")
+        assert columns % 18 == 0  # every unit of time as wide as any other
+        for event in run.timeline.events:
+            if event.schedule == each.schedule:
+                row = lines[event.rank].split("|")[1]
+                start, end = (round(t * columns / 18) for t in (event.start, event.end))
+                assert row[start:end].rstrip("-") in (event.name, event.name[0])
+        busy = sum(len(line.split("|")[1].replace(".", "")) for line in lines)
+        assert busy / (4 * columns) == pytest.approx(1 - each.idle)
+
+
+def test_half_a_number_is_never_written() -> None:
+    made = chart((0, "F10", 0, 1), (0, "F11", 1, 2), (1, "B10", 0, 2))
+    assert text(draw(made, 13, "en"))[:2] == ["rank 0 |F-F-|", "rank 1 |B10-|"]
+    assert draw(made, 13, "en").notes
+    assert text(draw(made, 15, "en"))[0] == "rank 0 |F10F11|"
+    assert not draw(made, 15, "en").notes
+
+
+def test_too_narrow_for_bars_gives_the_order_instead() -> None:
+    run = report("pipeline")
+    picture = draw(charts(run.timeline, 4)[1], 20, "en")
+    assert text(picture)[0] == "rank 0: F0 F1 F2 B0"
+    assert "narrow" in picture.notes[0]
+    joined = " ".join(" ".join(text(picture)).split())
+    assert "rank 3: F0 B0 F1 B1 F2 B2" in joined
+
+
+def test_times_that_share_no_unit_are_rounded_and_it_is_said() -> None:
+    made = chart((0, "A", 0, 1 / 3), (0, "B", 1 / 3, 0.77123), (1, "C", 0.1, 0.5000001))
+    picture = draw(made, 60, "en")
+    assert "rounded" in picture.notes[0]
+    assert text(picture)[2].split() == ["0", "0.2", "0.4", "0.77123"]
+
+
+def test_waiting_for_the_first_message_is_idle_time_on_a_virtual_clock() -> None:
+    made = chart((0, "A", 0, 1), (1, "A", 1, 2))
+    assert made.idle == 0.5
+    late = chart((0, "A", 1, 2), (1, "A", 1, 2))
+    assert (late.span, late.idle) == (2, 0.5)
+    # Seconds since some moment mean nothing: there the picture starts with the first event.
+    wall = chart((0, "A", 1001, 1002), (1, "A", 1000, 1001), clock="wall")
+    assert (wall.span, wall.idle) == (2, 0.5)
+    assert " s " in headline(wall, "en")
+
+
+def test_a_rank_that_did_nothing_keeps_its_row() -> None:
+    lines = text(draw(chart((0, "A", 0, 4), ranks=3), 60, "en"))
+    assert [line.split("|")[0] for line in lines[:3]] == ["rank 0 ", "rank 1 ", "rank 2 "]
+    assert set(lines[2].split("|")[1]) == {"."}
+
+
+def test_two_things_at_once_get_two_rows_and_count_once() -> None:
+    made = chart((0, "A", 0, 2), (0, "C", 1, 3), (0, "A", 2, 4), ranks=1)
+    assert [[e.name for e in row.events] for row in made.rows] == [["A", "A"], ["C"]]
+    assert made.idle == 0
+
+
+def test_what_took_no_time_is_not_drawn() -> None:
+    assert charts(Timeline("virtual", (Event("s", 0, "A", 1.0, 1.0),)), 1) == ()
+    assert charts(replace(report("pipeline").timeline, events=()), 4) == ()
