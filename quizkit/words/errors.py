@@ -146,4 +146,16 @@ WORDS: Words = {
         "zh": "要证明哪些题？给出编号，或 --topic 专题，或 --all",
         "en": "Prove what? Name questions, or --topic TOPIC, or --all",
     },
+    "mock_unknown": {
+        "zh": "没有名为 {name} 的面试脚本。你是不是要找：{hint}？全部列表：quizkit mock --list",
+        "en": "There is no interview script {name}. Did you mean: {hint}? For a list: quizkit mock --list",
+    },
+    "mock_broken": {
+        "zh": "这个面试脚本用不了：\n{problems}",
+        "en": "This interview script cannot be used:\n{problems}",
+    },
+    "mock_none_open": {
+        "zh": "没有没面完的面试。开始一场：quizkit mock --list",
+        "en": "No interview was left open. To start one: quizkit mock --list",
+    },
 }

@@ -1,0 +1,230 @@
+"""`quizkit mock`: the timed interview."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, language
+
+if TYPE_CHECKING:
+    from quizkit.bank.mocks import Script
+    from quizkit.bank.model import Problem
+    from quizkit.bank.reader import Bank
+    from quizkit.mock.interview import Interview
+    from quizkit.ui.mock_desk import MockDesk
+    from quizkit.words import Lang
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(mock)
+
+
+def mock(
+    script: Annotated[str | None, typer.Argument(help="A script, as --list names it.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.05, help="Another total; targets scale with it.")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="The scripts there are.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what was left.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="The interviews so far.")] = False,
+    bank: Annotated[list[Path] | None, typer.Option(help=BANK_HELP)] = None,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Line by line, for screen readers and logs.")
+    ] = False,
+    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+) -> None:
+    """A timed mock interview: questions with follow-ups, one clock, a scorecard at the end."""
+    spoken = language(lang)
+    banks = bank or []
+    if history:
+        _history(spoken, json)
+    elif resume:
+        _resume(script, banks, lang is not None, spoken, json, plain)
+    elif list_ or script is None:
+        _list(banks, spoken, json)
+    else:
+        _start(script, minutes, banks, spoken, json, plain)
+
+
+def _start(
+    name: str, minutes: float | None, banks: list[Path], lang: "Lang", json: bool, plain: bool
+) -> None:
+    from quizkit.diary import Diary
+    from quizkit.mock.interview import Interview, begin
+    from quizkit.mock.sitting import sittings
+    from quizkit.mock.timer import SystemClock
+    from quizkit.paths import diary_file
+    from quizkit.words import say
+
+    script, shelf = _script(name, banks)
+    with Diary(diary_file()) as diary:
+        for left in [each for each in sittings(diary) if each.card is None][:1]:
+            date = f"{left.at.astimezone():%Y-%m-%d %H:%M}"
+            typer.echo(say("mock.unfinished", lang, script=left.script, date=date), err=True)
+        desk = _desk(json, plain)
+        ledger = begin(script, diary, desk, SystemClock(), lang, minutes)
+        if ledger is None:
+            typer.echo(say("mock.not_begun", lang), err=True)
+            return
+        _hold(Interview(script, shelf.questions, desk, ledger), shelf, json, plain)
+
+
+def _resume(
+    name: str | None, banks: list[Path], said: bool, lang: "Lang", json: bool, plain: bool
+) -> None:
+    from quizkit.diary import Diary
+    from quizkit.errors import UsageError
+    from quizkit.mock.interview import Interview, resume
+    from quizkit.mock.ledger import Ledger
+    from quizkit.mock.sitting import load, sittings
+    from quizkit.mock.timer import SystemClock
+    from quizkit.paths import diary_file
+
+    with Diary(diary_file()) as diary:
+        every = sittings(diary)
+        left = [each for each in every if each.card is None and name in (None, each.script)]
+        if not left:
+            raise UsageError("mock_none_open")
+        sitting = load(diary, left[0].session)
+        script, shelf = _script(sitting.script, banks)
+        if said:
+            sitting.lang = lang
+        ledger = Ledger(diary, SystemClock(), sitting)
+        desk = _desk(json, plain)
+        interview = Interview(script, shelf.questions, desk, ledger, resume(ledger))
+        _hold(interview, shelf, json, plain)
+
+
+def _hold(interview: "Interview", shelf: "Bank", json: bool, plain: bool) -> None:
+    """Hold the interview and show its scorecard; leaving it is exit code 130."""
+    from quizkit.mock.printed import printed
+    from quizkit.ui.console import console, is_plain
+    from quizkit.ui.scorecard_screen import scorecard_screen
+    from quizkit.ui.screen import Screen
+    from quizkit.words import say
+
+    lang = interview.sitting.lang
+    try:
+        card = interview.run()
+    except KeyboardInterrupt:
+        card = None
+    if card is None:
+        typer.echo(say("mock.left", lang), err=True)
+        raise typer.Exit(130)
+    if json:
+        _print(printed(card, lang))
+        return
+    plain = is_plain(plain) or not sys.stdout.isatty()
+    Screen(console(plain)).add("", scorecard_screen(card, lang, shelf.myths, plain))
+
+
+def _desk(json: bool, plain: bool) -> "MockDesk":
+    from quizkit.ui.console import console, is_plain
+    from quizkit.ui.lines import Lines
+    from quizkit.ui.mock_desk import LineHand, MockDesk, TerminalHand
+    from quizkit.ui.screen import Screen
+
+    here = sys.stdin.isatty()
+    if here and sys.stdout.isatty() and not json and not is_plain(plain):
+        return MockDesk(TerminalHand(Screen(console())), plain=False)
+    console()  # what it settles about encodings holds for lines too
+    lines = Lines(sys.stdin, sys.stderr if json else sys.stdout)
+    return MockDesk(LineHand(lines, attended=here), plain=True)
+
+
+def _list(banks: list[Path], lang: "Lang", json: bool) -> None:
+    from quizkit.ui.console import console
+    from quizkit.ui.scorecard_screen import list_screen
+    from quizkit.ui.screen import Screen
+
+    scripts, problems = _scripts(banks)
+    for problem in problems:
+        typer.echo(str(problem), err=True)
+    if not json:
+        Screen(console()).add(list_screen(scripts, lang))
+        return
+    rows = [
+        {
+            "id": script.slug,
+            "title": {"zh": script.title.zh, "en": script.title.en},
+            "level": script.level,
+            "minutes": script.minutes,
+            "pause_minutes": script.pause_minutes,
+            "questions": len(script.stations),
+            "probes": sum(1 for _ in script.placed()) - len(script.stations),
+            "topics": sorted(script.topics()),
+            "weights": dict(script.weights),
+            "pass": dict(script.pass_mark),
+        }
+        for script in scripts
+    ]
+    _print({"schema": "quizkit/mocks/1", "mocks": rows})
+
+
+def _history(lang: "Lang", json: bool) -> None:
+    from quizkit.diary import Diary
+    from quizkit.mock.sitting import sittings
+    from quizkit.paths import diary_file
+    from quizkit.ui.console import console
+    from quizkit.ui.scorecard_screen import history_screen
+    from quizkit.ui.screen import Screen
+
+    with Diary(diary_file()) as diary:
+        every = sittings(diary)
+    if json:
+        cards = [each.card for each in every if each.card is not None]
+        _print({"schema": "quizkit/scorecards/1", "scorecards": cards})
+    else:
+        Screen(console()).add(history_screen(every, lang))
+
+
+def _script(name: str, banks: list[Path]) -> tuple["Script", "Bank"]:
+    """The script, and a bank that has every question it may ask."""
+    from quizkit.bank.mocks import mock_slugs, read_mock, unasked
+    from quizkit.bank.model import Problem
+    from quizkit.bank.reader import Bank
+    from quizkit.errors import BankError, UsageError
+    from quizkit.near import nearest
+    from quizkit.paths import QUESTIONS
+
+    folders = [QUESTIONS, *banks]
+    having = [folder for folder in folders if name in mock_slugs(folder)]
+    if not having:
+        known = {slug for folder in folders for slug in mock_slugs(folder)}
+        raise UsageError("mock_unknown", name=name, hint=nearest(name, known))
+    problems: list[Problem] = []
+    script = read_mock(having[-1], name, problems)
+    shelf = Bank()
+    if script is not None:
+        for folder in folders:
+            shelf = shelf.joined(Bank.load(folder, script.topics()))
+        for place, message in unasked(script, shelf.questions):
+            problems.append(Problem(script.file, script.line(place), message))
+    if script is None or problems:
+        raise BankError("mock_broken", problems="\n".join(str(each) for each in problems))
+    return script, shelf
+
+
+def _scripts(banks: list[Path]) -> tuple[list["Script"], list["Problem"]]:
+    """Every script that can be read, and what is wrong with the others."""
+    from quizkit.bank.mocks import mock_slugs, read_mock
+    from quizkit.paths import QUESTIONS
+
+    problems: list[Problem] = []
+    found: dict[str, Script] = {}
+    for folder in (QUESTIONS, *banks):
+        for slug in mock_slugs(folder):
+            script = read_mock(folder, slug, problems)
+            if script is not None:
+                found[slug] = script
+    return [found[slug] for slug in sorted(found)], problems
+
+
+def _print(what: dict[str, Any]) -> None:
+    import json
+
+    typer.echo(json.dumps(what, ensure_ascii=False))

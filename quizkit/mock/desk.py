@@ -1,0 +1,102 @@
+"""What the interview needs of whoever shows and asks: a terminal, lines, a script of a test."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from quizkit.bank.mocks import Script
+from quizkit.mock.timer import Timer
+from quizkit.tutor.asked import Asked
+from quizkit.tutor.verdict import Note
+from quizkit.words import Lang
+
+Stop = Literal["asked", "time"]
+"""Why the clock has stopped: everything was asked, or it ran out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is said before the clock starts."""
+
+    script: Script
+    lang: Lang
+    minutes: float
+    pause_minutes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A question that is open, and the clock that runs on meanwhile.
+
+    `keep` takes what is typed so far, as often as the desk likes; it is what a kill leaves behind.
+    """
+
+    asked: Asked
+    lang: Lang
+    number: int
+    total: int
+    probe: bool
+    lead: str
+    target: float
+    timer: Timer
+    keep: Callable[[str], None]
+    draft: str = ""
+    message: Note | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What was typed. `late`: the clock took it; `passed`: the learner has no answer."""
+
+    text: str
+    late: bool = False
+    passed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The learner goes; what was being typed is kept."""
+
+    draft: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """An essay to be held against its rubric, with what its keywords tick beforehand."""
+
+    asked: Asked
+    lang: Lang
+    number: int
+    total: int
+    text: str
+    points: tuple[int, ...]
+    vetoes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """What the learner ticked; `confirmed` is False where nobody was there to judge."""
+
+    points: tuple[int, ...]
+    vetoes: tuple[int, ...]
+    confirmed: bool = True
+
+
+class Desk(Protocol):
+    """Where the candidate sits. It decides nothing."""
+
+    def open(self, opening: Opening) -> bool:
+        """Say the opening; True once the clock may start."""
+        ...
+
+    def meet(self, moment: Moment) -> Handed | Left:
+        """Put the question and wait, no longer than `moment.timer` has left."""
+        ...
+
+    def stopped(self, why: Stop, lang: Lang) -> None:
+        """The clock has stopped."""
+        ...
+
+    def tick(self, sheet: Sheet) -> Ticks | Left:
+        """Let the learner judge an essay."""
+        ...

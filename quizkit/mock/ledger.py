@@ -1,0 +1,145 @@
+"""What the interview writes down while it goes on; each row is on disk before what comes next."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from quizkit.answer import Answer, Event
+from quizkit.bank.mocks import Station
+from quizkit.bank.model import Essay
+from quizkit.diary import Diary
+from quizkit.mock.desk import Handed, Stop, Ticks
+from quizkit.mock.heard import Weighed
+from quizkit.mock.scorecard import Judge
+from quizkit.mock.sitting import Kept, Sitting
+from quizkit.mock.timer import Clock, Timer
+from quizkit.tutor.asked import Asked
+from quizkit.tutor.grade import grade
+from quizkit.tutor.verdict import as_mapping
+
+HEARTBEAT = 5.0
+"""Seconds between two rows that say the interview goes on: the most that a kill can blur."""
+
+
+class Ledger:
+    """The rows of one sitting, with the sitting and its timer kept in step."""
+
+    def __init__(self, diary: Diary, clock: Clock, sitting: Sitting) -> None:
+        self.sitting = sitting
+        self.timer = Timer(clock, sitting.total, sitting.budget, sitting.used, sitting.paused)
+        self.draft = sitting.draft
+        self._diary = diary
+        self._clock = clock
+        self._device = diary.device
+        self._beat = clock.steady()
+
+    def start(self, note: dict[str, Any]) -> None:
+        """The opening was heard; the clock starts."""
+        self._write("start", note)
+
+    def back(self) -> tuple[float, float]:
+        """Charge the time since the last row; returns it, and how much of it the clock paid."""
+        away = max(0.0, (self._clock.wall() - self.sitting.last) / timedelta(seconds=1))
+        charged = self.timer.away(away)
+        self.sitting.charged += charged
+        self._log("back", away=away, charged=charged)
+        return away, charged
+
+    def open(self, station: Station) -> None:
+        """A question is put, or put again after the interview was left at it."""
+        again = self.sitting.station == station.id
+        self.timer.open(self.sitting.spent if again else 0.0)
+        if not again:
+            self.sitting.station, self.draft = station.id, ""
+            self._log("shown", station=station.id)
+
+    def keep(self, draft: str) -> None:
+        """What is being typed. Comes many times a second; goes to disk now and then."""
+        changed, self.draft = draft != self.draft, draft
+        if self._clock.steady() - self._beat < HEARTBEAT:
+            return
+        self._beat = self._clock.steady()
+        self._log("alive", spent=self.timer.spent(), **({"draft": draft} if changed else {}))
+
+    def leave(self, draft: str) -> None:
+        """The learner goes."""
+        self._log("left", spent=self.timer.spent(), draft=draft)
+
+    def answer(
+        self, station: Station, asked: Asked, weighed: Weighed, came: Handed, late: bool
+    ) -> None:
+        """The answer to the question that is open. An essay's is not judged yet."""
+        waits = isinstance(asked.question, Essay) and weighed.given is not None
+        judge: Judge = "keywords" if waits else "nobody" if weighed.given is None else "key"
+        kept = Kept(
+            station=station.id,
+            heard=weighed.heard,
+            late=late,
+            judge=judge,
+            typed=came.text,
+            target=station.seconds * self.sitting.scale,
+            used=self.timer.used(),
+            paused=self.timer.paused,
+        )
+        right = weighed.verdict.right
+        answer = Answer(
+            uuid=uuid4().hex,
+            device=self._device,
+            at=self._clock.wall(),
+            session=self.sitting.session,
+            mode="mock",
+            question=asked.question.id,
+            lang=self.sitting.lang,
+            seed=asked.seed,
+            given=weighed.given,
+            score=None if waits else weighed.verdict.score,
+            right=None if waits else right,
+            grade=None if waits else _earned(right),
+            seconds=self.timer.spent(),
+            bank_hash=asked.question.digest,
+            note=kept.note(),
+        )
+        self._diary.append(answer)
+        self.sitting.answers[station.id] = answer
+
+    def judged(self, station: Station, asked: Asked, ticks: Ticks) -> None:
+        """The learner's ticks on an essay; this row takes the place of the open one."""
+        before = self.sitting.answers[station.id]
+        given = {**as_mapping(before.given), "points": [*ticks.points], "vetoes": [*ticks.vetoes]}
+        verdict = grade(asked, given)
+        judge: Judge = "learner" if ticks.confirmed else "keywords"
+        answer = replace(
+            before,
+            uuid=uuid4().hex,
+            at=self._clock.wall(),
+            given=given,
+            score=verdict.score,
+            right=verdict.right,
+            grade=_earned(verdict.right),
+            undoes=before.uuid,
+            note=replace(Kept.of(before), judge=judge).note(),
+        )
+        self._diary.append(answer)
+        self.sitting.answers[station.id] = answer
+
+    def stop(self, why: Stop) -> None:
+        """The clock stands still from here on."""
+        self._log("stopped", why=why)
+        sitting = self.sitting
+        sitting.stop, sitting.used, sitting.paused = why, self.timer.used(), self.timer.paused
+
+    def done(self, card: dict[str, object]) -> None:
+        """The scorecard as it was given, whatever becomes of the script."""
+        self._write("done", {"card": card})
+
+    def _log(self, name: str, **note: object) -> None:
+        self._write(name, {**note, "used": self.timer.used(), "paused": self.timer.paused})
+
+    def _write(self, name: str, note: dict[str, Any]) -> None:
+        session, at = self.sitting.session, self._clock.wall()
+        self._diary.log(Event(device=self._device, at=at, session=session, name=name, note=note))
+
+
+def _earned(right: bool) -> int:
+    return 3 if right else 1

@@ -1,0 +1,77 @@
+"""The interview's clock: it runs on whatever happens, but for pauses that the budget pays."""
+
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Where time comes from; tests bring their own."""
+
+    def wall(self) -> datetime:
+        """The time of day, UTC: the same clock before a kill and after it."""
+        ...
+
+    def steady(self) -> float:
+        """Seconds that only go forward, whatever happens to the time of day."""
+        ...
+
+
+class SystemClock:
+    """This machine's clocks."""
+
+    def wall(self) -> datetime:
+        """The time of day, UTC."""
+        return datetime.now(UTC)
+
+    def steady(self) -> float:
+        """Seconds since some moment."""
+        return time.monotonic()
+
+
+class Timer:
+    """Seconds used, of the interview and of the question that is open, and seconds paused."""
+
+    def __init__(
+        self, clock: Clock, total: float, budget: float, used: float = 0.0, paused: float = 0.0
+    ) -> None:
+        self.total = total
+        self.budget = budget
+        self.paused = paused
+        self._clock = clock
+        self._used = used
+        self._since = clock.steady()
+        self._opened = self._since
+
+    def used(self) -> float:
+        """How much of the interview's time is gone."""
+        return self._used + self._clock.steady() - self._since
+
+    def left(self) -> float:
+        """How much of it is left."""
+        return max(0.0, self.total - self.used())
+
+    def open(self, spent: float = 0.0) -> None:
+        """A question is put; `spent` is what went into it before the interview was left."""
+        self._opened = self._clock.steady() - spent
+
+    def spent(self) -> float:
+        """How long the question that is open has been open."""
+        return self._clock.steady() - self._opened
+
+    def away(self, seconds: float) -> float:
+        """Charge time away to the pause budget, what it cannot pay to the interview.
+
+        Returns what the interview was charged.
+        """
+        free = min(max(0.0, seconds), max(0.0, self.budget - self.paused))
+        self.paused += free
+        over = max(0.0, seconds) - free
+        self._used += over
+        return over
+
+
+def face(seconds: float) -> str:
+    """Minutes and seconds as a clock shows them; the last second is shown until it is over."""
+    whole = int(seconds + 0.999)
+    return f"{whole // 60:02d}:{whole % 60:02d}"
