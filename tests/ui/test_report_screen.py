@@ -81,12 +81,28 @@ def test_everything_measured_is_there(lang: Lang, width: int, plain: bool) -> No
     text = " ".join(shown(run, demo(run), lang, width, plain).split())
     for name in run.metrics:
         assert f" {name}" in text  # the name is never cut in two
+        assert width < 120 or f"what {name} is, in some words" in text
     assert "[3, 3, 2, 1]" in text  # one value for each rank, not collapsed
     for check in run.checks:
         assert all(word in text for word in check.name.split())
     assert ("没有找到 CUDA GPU" if lang == "zh" else "no CUDA GPU found") in text
     assert "rank 3 |" in text
     assert ("所有检查都成立" if lang == "zh" else "every check holds") in text
+
+
+def test_plain_is_one_fact_a_line() -> None:
+    run = report("pipeline")
+    lines = shown(run, demo(run), width=400, plain=True).splitlines()
+    assert "  peak_live_1f1b  [3, 3, 2, 1]  counted  what peak_live_1f1b is, in some words" in lines
+
+
+def test_prose_breaks_where_the_screen_ends() -> None:
+    run = report("ring_attention")
+    of = demo(run)
+    told = " ".join(["tell"] * 30)
+    of = replace(of, watch={"work": Watch(False, told)})
+    for width in (60, 120):
+        assert shown(run, of, width=width).split().count("tell") == 30
 
 
 def test_words_say_what_colours_say() -> None:
