@@ -10,7 +10,7 @@ What is given, by kind (all of it can be JSON):
     bug      {"line": counted from 1 in the excerpt, "reasons": [index ticked, ...]}
     essay    {"text": words, "points": [index ticked, ...], "vetoes": [index ticked, ...]}
 
-and how it is scored:
+(None for any of them: not known) and how it is scored:
 
     choice   right if exactly the right options are picked; with several, the score is the share
              (picked right - picked wrong) / right ones, at least 0
@@ -27,12 +27,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from quizkit.bank.functions import is_number
-from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, RubricPoint, Text, Trace
+from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, RubricPoint, Trace
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.evidence import evidence
+from quizkit.tutor.expected import expected
 from quizkit.tutor.typed import grade_cloze, grade_numeric, grade_trace
 from quizkit.tutor.verdict import Note, UnreadableError, Verdict, as_list, as_mapping
-from quizkit.words import say
 
 __all__ = ["Note", "UnreadableError", "Verdict", "grade", "ordered_pairs"]
 
@@ -41,38 +41,39 @@ PASS = 0.7
 
 def grade(asked: Asked, given: object) -> Verdict:
     """The verdict. Raises UnreadableError where what was given is no answer at all."""
+    if given is None:
+        return Verdict(False, 0.0, expected(asked), notes=(("study.not_known", {}),))
     match asked.question:
         case Choice() as question:
-            return _choice(question, given)
+            return _choice(question, asked, given)
         case Numeric() as question:
             return grade_numeric(question, asked, given)
         case Order() as question:
-            return _order(question, given)
+            return _order(question, asked, given)
         case Cloze() as question:
             return grade_cloze(question, asked, given)
         case Trace() as question:
-            return grade_trace(question, given)
+            return grade_trace(question, asked, given)
         case Bug() as question:
             return _bug(question, asked, given)
         case Essay() as question:
-            return _essay(question, given)
+            return _essay(question, asked, given)
         case _:
             raise AssertionError(asked.question.kind)
 
 
-def _choice(question: Choice, given: object) -> Verdict:
+def _choice(question: Choice, asked: Asked, given: object) -> Verdict:
     picked = _ticks([given] if is_number(given) else given, len(question.options))
     if not picked or (len(picked) > 1 and not question.several):
         raise UnreadableError("pick_some" if question.several else "pick_one")
     right = {i for i, option in enumerate(question.options) if option.correct}
     hits, misses = len(right & picked), len(picked - right)
     exact = picked == right
-    texts = [question.options[i].text for i in sorted(right)]
     wrong = [question.options[i] for i in sorted(picked - right)]
     verdict = Verdict(
         right=exact,
         score=max(0.0, (hits - misses) / len(right)),
-        expected=Text("；".join(t.zh for t in texts), "; ".join(t.en for t in texts)),
+        expected=expected(asked),
         myth=next((option.myth for option in wrong if option.myth), None),
     )
     if not question.several or exact:
@@ -81,18 +82,17 @@ def _choice(question: Choice, given: object) -> Verdict:
     return replace(verdict, notes=(note,))
 
 
-def _order(question: Order, given: object) -> Verdict:
+def _order(question: Order, asked: Asked, given: object) -> Verdict:
     known = [step.id for step in question.steps]
     order = [str(each) for each in as_list(given)]
     if sorted(order) != sorted(known):
         raise UnreadableError("every_step_once", steps=", ".join(known))
     pairs = ordered_pairs(question)
     kept = sum(order.index(first) < order.index(second) for first, second in pairs)
-    texts = [step.text for step in question.steps]
     verdict = Verdict(
         right=kept == len(pairs),
         score=kept / len(pairs) if pairs else 1.0,
-        expected=Text(" → ".join(t.zh for t in texts), " → ".join(t.en for t in texts)),
+        expected=expected(asked),
     )
     if verdict.right:
         return verdict
@@ -122,19 +122,15 @@ def _bug(question: Bug, asked: Asked, given: object) -> Verdict:
     hit = line in code.changed
     ticked = _ticks(parts.get("reasons", []), len(question.reasons))
     share = _points(question.reasons, ticked)
-    shown = [(n, code.lines[n - 1].strip()) for n in sorted(code.changed)]
     return Verdict(
         right=hit,
         score=(1 + share) / 2 if hit else 0.0,
-        expected=Text(
-            "\n".join(say("study.line", "zh", line=n, code=text) for n, text in shown),
-            "\n".join(say("study.line", "en", line=n, code=text) for n, text in shown),
-        ),
+        expected=expected(asked),
         notes=(("study.reasons", {"percent": round(100 * share)}),) if hit else (),
     )
 
 
-def _essay(question: Essay, given: object) -> Verdict:
+def _essay(question: Essay, asked: Asked, given: object) -> Verdict:
     parts = as_mapping({"text": given} if isinstance(given, str) else given)
     text = str(parts.get("text", ""))
     ticked, said = parts.get("points"), parts.get("vetoes")
@@ -153,11 +149,10 @@ def _essay(question: Essay, given: object) -> Verdict:
     ]
     if vetoes:
         notes.append(("study.vetoes", {"count": len(vetoes), "percent": round(100 * score)}))
-    says = [point.says for point in question.rubric]
     return Verdict(
         right=share >= PASS and not vetoes,
         score=score,
-        expected=Text("\n".join(t.zh for t in says), "\n".join(t.en for t in says)),
+        expected=expected(asked),
         myth=next((veto.myth for veto in vetoes if veto.myth), None),
         notes=tuple(notes),
     )

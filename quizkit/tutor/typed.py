@@ -5,9 +5,10 @@ from typing import cast
 
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number, is_number
-from quizkit.bank.model import Cloze, Gap, Numeric, Text, Trace, Trap
+from quizkit.bank.model import Cloze, Gap, Numeric, Trace, Trap
 from quizkit.tutor.asked import Asked, show_number
 from quizkit.tutor.evidence import folded
+from quizkit.tutor.expected import expected
 from quizkit.tutor.measure import read_measure
 from quizkit.tutor.numbers import number_list, plain_number, split_number, tidy
 from quizkit.tutor.units import read_unit
@@ -26,8 +27,7 @@ def grade_numeric(question: Numeric, asked: Asked, given: object) -> Verdict:
     """A number: in any unit that can be turned into the asked one, with the trap that was hit."""
     measure = read_measure(_typed(given), question.unit)
     answer = question.answer.number(asked.values)
-    expected = f"{show_number(answer)} {question.unit}".strip()
-    verdict = Verdict(False, 0.0, Text(expected, expected))
+    verdict = Verdict(False, 0.0, expected(asked))
     accepted = [v for v in (*measure.values, *measure.shares) if near(v, answer, question.within)]
     if accepted:
         return replace(verdict, right=True, score=1.0, number=accepted[0])
@@ -69,11 +69,10 @@ def grade_cloze(question: Cloze, asked: Asked, given: object) -> Verdict:
     wrong = [
         name for name, gap in question.gaps.items() if not _fits(gap, str(filled[name]), asked)
     ]
-    answers = [gap.answer for gap in question.gaps.values()]
     verdict = Verdict(
         right=not wrong,
         score=1 - len(wrong) / len(names),
-        expected=Text(" · ".join(t.zh for t in answers), " · ".join(t.en for t in answers)),
+        expected=expected(asked),
     )
     if wrong and len(names) > 1:
         return replace(verdict, notes=(("study.gaps", {"gaps": ", ".join(wrong)}),))
@@ -119,23 +118,21 @@ def _percents(one: tuple[float, str], other: tuple[float, str]) -> bool:
     return near(shares[0], shares[1], 0)
 
 
-def grade_trace(question: Trace, given: object) -> Verdict:
+def grade_trace(question: Trace, asked: Asked, given: object) -> Verdict:
     """What a run prints or counts: a number, or a list of them."""
     answer = question.answer
     if not isinstance(answer, tuple):
         measure = read_measure(_typed(given), "")
         right = [v for v in measure.values if near(v, answer, question.within)]
-        shown = show_number(answer)
         number = right[0] if right else measure.raw
-        return Verdict(bool(right), float(bool(right)), Text(shown, shown), number=number)
+        return Verdict(bool(right), float(bool(right)), expected(asked), number=number)
     typed = _typed(given)
     numbers = number_list(typed, len(answer))
     if not numbers:
         raise UnreadableError("not_numbers", text=typed.strip())
     hits = sum(near(n, a, question.within) for n, a in zip(numbers, answer, strict=False))
     right = hits == len(answer) == len(numbers)
-    shown = "[" + ", ".join(show_number(each) for each in answer) + "]"
-    verdict = Verdict(right, hits / max(len(answer), len(numbers)), Text(shown, shown))
+    verdict = Verdict(right, hits / max(len(answer), len(numbers)), expected(asked))
     if len(numbers) != len(answer):
         note: Note = ("study.length", {"given": len(numbers), "wanted": len(answer)})
         return replace(verdict, notes=(note,))

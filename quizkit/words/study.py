@@ -64,6 +64,40 @@ WORDS: Words = {
         "zh": "没有这一行；行号是 1 到 {last}。",
         "en": "There is no such line; they are numbered 1 to {last}.",
     },
+    "ahead": {
+        "zh": "现在没有到期的题，也没有新题：先提前复习最快到期的。",
+        "en": "Nothing is due and nothing is new: these are the ones due soonest, ahead of time.",
+    },
+    "nothing_to_undo": {
+        "zh": "这一轮还没有可以撤销的。",
+        "en": "There is nothing to undo in this session yet.",
+    },
+    "answer_first": {
+        "zh": "先作答，再看结果：先预测，后测量。",
+        "en": "Answer first: predict, then measure.",
+    },
+    "no_more_hints": {"zh": "没有更多提示了。", "en": "There are no more hints."},
+    "no_proof": {
+        "zh": "这道题没有可跑的实验，依据见出处。",
+        "en": "This one has nothing to run; see its sources.",
+    },
+    "proving": {"zh": "正在跑 {demo} …", "en": "Running {demo} ..."},
+    "cancelled": {"zh": "已停止这次运行。", "en": "The run was stopped."},
+    "flagged": {
+        "zh": "已标记，用 quizkit bank flags 查看。",
+        "en": "Flagged; quizkit bank flags lists them.",
+    },
+    "unflagged": {"zh": "已取消标记。", "en": "The flag is gone."},
+    "you_were_right": {
+        "zh": "记为答对，并标记了本题。",
+        "en": "Counted as right, and the question is flagged.",
+    },
+    "undone": {
+        "zh": "已撤销 {question} 的作答，再来一次。",
+        "en": "The answer to {question} is undone; here it is again.",
+    },
+    "unskipped": {"zh": "回到跳过的 {question}。", "en": "Back to {question}, which was skipped."},
+    "not_known": {"zh": "没答上来。", "en": "Not known."},
     "nothing_typed": {"zh": "还没有写答案。", "en": "Nothing was typed."},
     "needs_list": {"zh": "这道题的答案是一个列表。", "en": "The answer to this one is a list."},
     "needs_parts": {

@@ -36,7 +36,7 @@ def test_one_option(bank: Bank):
     assert verdict(bank, "pp/stages", [2]).myth is None
 
 
-@pytest.mark.parametrize("given", [[], [0, 1], [3], [-1], ["0"], "0", None, [True], {"a": 1}])
+@pytest.mark.parametrize("given", [[], [0, 1], [3], [-1], ["0"], "0", [True], {"a": 1}])
 def test_what_is_no_pick_is_asked_again(bank: Bank, given: object):
     with pytest.raises(UnreadableError):
         verdict(bank, "pp/stages", given)
@@ -114,7 +114,7 @@ def test_a_wrong_unit_is_named(bank: Bank):
     assert wrong.number is None
 
 
-@pytest.mark.parametrize("given", ["", "  ", "many", [], None, {"a": 1}, True])
+@pytest.mark.parametrize("given", ["", "  ", "many", [], {"a": 1}, True])
 def test_what_is_no_number_is_asked_again(bank: Bank, given: object):
     with pytest.raises(UnreadableError):
         verdict(bank, "comm/buffer", given)
@@ -238,6 +238,14 @@ def test_an_essay_nobody_ticked_is_ticked_by_its_keywords(bank: Bank):
     found = verdict(bank, "pp/essay", "峰值激活更低，气泡不变")
     assert (found.right, found.score) == (True, 0.7)
     assert verdict(bank, "pp/essay", "a smaller bubble").score == 0.2
+
+
+def test_not_knowing_is_wrong_and_shows_the_answer(bank: Bank):
+    for question in bank.questions:
+        found = verdict(bank, question, None)
+        assert (found.right, found.score, notes(found)) == (False, 0, ["study.not_known"])
+        assert found.expected["zh"]
+        assert found.expected["en"]
 
 
 def test_evidence():

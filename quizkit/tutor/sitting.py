@@ -1,0 +1,93 @@
+"""One question on the table, and what a session's questions come to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
+
+from quizkit.answer import Answer
+from quizkit.bank.model import Cloze, Essay, Question
+from quizkit.tutor.asked import Asked
+from quizkit.tutor.desk import Moment, Summary
+from quizkit.tutor.queue import Turn
+from quizkit.tutor.verdict import Note, Verdict
+from quizkit.words import Lang
+
+if TYPE_CHECKING:
+    from quizkit.proof.view import ProofView
+
+
+@dataclass(slots=True, eq=False)
+class Sitting:
+    """A question and how far it has come; `row` and `verdict` are there once it is answered."""
+
+    turn: Turn
+    asked: Asked
+    hints: int = 0
+    sure: bool | None = None
+    draft: object = None
+    spent: float = 0.0
+    flag: Answer | None = None
+    given: object = None
+    row: Answer | None = None
+    verdict: Verdict | None = None
+    why: bool = False
+    say: bool = False
+    proof: "ProofView | None" = None
+    message: Note | None = None
+
+    @property
+    def question(self) -> Question:
+        """What is asked."""
+        return self.turn.question
+
+    def anew(self) -> "Sitting":
+        """The same before it was answered. What was typed can be mended; picks are made anew."""
+        given, draft = self.given, self.given if isinstance(self.given, str) else None
+        if isinstance(given, Mapping):
+            parts = cast("Mapping[str, object]", given)
+            draft = parts.get("text") if isinstance(self.question, Essay) else None
+            draft = dict(parts) if isinstance(self.question, Cloze) else draft
+        return Sitting(self.turn, self.asked, draft=draft, flag=self.flag)
+
+    def moment(self, lang: Lang, number: int, total: int) -> Moment:
+        """What of it there is to show."""
+        return Moment(
+            phase="verdict" if self.verdict else "question",
+            asked=self.asked,
+            lang=lang,
+            number=number,
+            total=total,
+            hints_shown=self.hints,
+            sure=self.sure,
+            draft=self.draft,
+            given=self.given,
+            uuid=self.row.uuid if self.row else "",
+            verdict=self.verdict,
+            grade=self.row.grade if self.row else None,
+            why=self.why,
+            say=self.say,
+            flagged=self.flag is not None,
+            proof=self.proof,
+            message=self.message,
+        )
+
+
+def summed_up(
+    past: Sequence[Sitting], due_now: int, next_due: datetime | None, lang: Lang
+) -> Summary:
+    """What the questions of a session came to; one without a row was skipped."""
+    rows = [sitting.row for sitting in past if sitting.row]
+    wrong = [sitting for sitting in past if sitting.row and not sitting.row.right]
+    myths = [sitting.verdict.myth for sitting in wrong if sitting.verdict]
+    return Summary(
+        answered=len(rows),
+        right=len(rows) - len(wrong),
+        skipped=len(past) - len(rows),
+        seconds=sum(row.seconds for row in rows),
+        wrong=tuple(dict.fromkeys(sitting.question.id for sitting in wrong)),
+        myths={myth: myths.count(myth) for myth in myths if myth},
+        due_now=due_now,
+        next_due=next_due,
+        lang=lang,
+    )

@@ -1,0 +1,269 @@
+"""The study session: pick, ask, judge, write down, show, next.
+
+A plain state machine: it is given a desk (something that shows and asks), a clock and a way to run
+proofs. An answer is on disk before its verdict is shown, so a killed session needs nothing but the
+diary to go on.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from quizkit.bank.model import Question
+from quizkit.diary import Diary
+from quizkit.errors import QuizkitError
+from quizkit.tutor.asked import Asked, ask
+from quizkit.tutor.desk import Command, Desk, Given, Moment, Summary
+from quizkit.tutor.grade import grade
+from quizkit.tutor.memory import Memory
+from quizkit.tutor.queue import Queue, Turn, due
+from quizkit.tutor.record import Clock, Effort, Recorder
+from quizkit.tutor.sitting import Sitting, summed_up
+from quizkit.tutor.verdict import Note, UnreadableError
+from quizkit.words import Lang, other, say
+
+if TYPE_CHECKING:  # the first question does not wait for the laboratory
+    from quizkit.lab.excerpt import Excerpt
+    from quizkit.proof.view import ProofView
+
+Prove = Callable[[Asked], "ProofView"]
+Show = Callable[[Question], "Excerpt | None"]
+
+
+_AFTERWARDS = ("prove", "why", "say", "grade", "right")
+
+
+class Study:
+    """One session over some questions."""
+
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        diary: Diary,
+        desk: Desk,
+        clock: Clock,
+        *,
+        lang: Lang,
+        seed: int,
+        prove: Prove,
+        show: Show,
+        limit: int | None = None,
+    ) -> None:
+        self._questions = questions
+        self._desk = desk
+        self._clock = clock
+        self._lang: Lang = lang
+        self._prove = prove
+        self._show = show
+        self._memory = Memory(diary, questions)
+        self._queue = Queue(questions, self._memory.cards, clock(), seed, limit)
+        self._recorder = Recorder(diary, clock)
+        self._past: list[Sitting] = []
+        self._left: dict[Turn, Sitting] = {}
+        self._message: Note | None = ("study.ahead", {}) if self._queue.ahead else None
+
+    def run(self) -> Summary:
+        """Ask until the questions or the learner have come to an end."""
+        while turn := self._queue.next():
+            sitting = self._left.pop(turn, None) or self._sitting(turn)
+            if sitting and not self._question(sitting):
+                break
+        summary = self._summary()
+        self._desk.end(summary)
+        return summary
+
+    def _sitting(self, turn: Turn) -> Sitting | None:
+        try:
+            asked = ask(turn.question, turn.seed, self._show(turn.question))
+        except QuizkitError as error:
+            # Its demo cannot be read: the others are asked all the same.
+            self._message = (f"errors.{error.key}", error.values)
+            return None
+        return Sitting(turn, asked)
+
+    def _question(self, sitting: Sitting) -> bool:
+        """Until it is answered or left; False is the end of the session."""
+        while True:
+            sitting.message, self._message = sitting.message or self._message, None
+            began = self._clock()
+            reply = self._desk.meet(self._moment(sitting))
+            sitting.spent += max(0.0, (self._clock() - began).total_seconds())
+            sitting.message = None
+            if isinstance(reply, Given):
+                if self._answered(sitting, reply):
+                    return self._verdict(sitting)
+                continue
+            sitting.draft = reply.draft if reply.draft is not None else sitting.draft
+            if reply.name in _AFTERWARDS:
+                reply = self._look_back(reply)
+                if reply is None or reply.name in ("continue", "skip"):
+                    sitting.message = None if reply else ("study.answer_first", {})
+                    continue
+            match reply.name:
+                case "quit":
+                    return False
+                case "skip":
+                    self._past.append(sitting)
+                    return True
+                case "continue":
+                    self._answered(sitting, Given(None))
+                    return self._verdict(sitting)
+                case "undo":
+                    if self._past:
+                        self._take_back(self._past.pop(), sitting)
+                        return True
+                    sitting.message = ("study.nothing_to_undo", {})
+                case _:
+                    self._common(sitting, reply)
+
+    def _answered(self, sitting: Sitting, given: Given) -> bool:
+        """Judge and write down. False where it cannot be read: then it is asked again."""
+        try:
+            verdict = grade(sitting.asked, given.value)
+        except UnreadableError as error:
+            sitting.draft, sitting.message = given.value, error.note
+            return False
+        seconds = sitting.spent if given.seconds is None else given.seconds
+        sure = sitting.sure if given.sure is None else given.sure
+        effort = Effort(sitting.hints, seconds, sure)
+        row = self._recorder.answer(sitting.asked, self._lang, given.value, verdict, effort)
+        sitting.given, sitting.verdict, sitting.row = given.value, verdict, row
+        self._past.append(sitting)
+        self._memory.refresh()
+        return True
+
+    def _verdict(self, sitting: Sitting) -> bool:
+        """Until the learner goes on; False is the end of the session."""
+        while True:
+            reply = self._desk.meet(self._moment(sitting))
+            sitting.message = None
+            if isinstance(reply, Given):
+                continue
+            match reply.name:
+                case "quit":
+                    return False
+                case "undo":
+                    self._take_back(self._past.pop(), None)
+                    return True
+                case "continue" | "skip":
+                    self._plan(sitting)
+                    return True
+                case _:
+                    self._afterwards(sitting, reply)
+
+    def _look_back(self, command: Command) -> Command | None:
+        """A command about the last verdict while the next question is there, and how it ended."""
+        last = self._past[-1] if self._past else None
+        if last is None or last.row is None:
+            return None
+        while True:
+            self._afterwards(last, command)
+            reply = self._desk.meet(self._moment(last))
+            last.message = None
+            if isinstance(reply, Given):
+                return Command("continue")
+            if reply.name in ("continue", "skip", "quit", "undo"):
+                return reply
+            command = reply
+
+    def _plan(self, sitting: Sitting) -> None:
+        assert sitting.row
+        assert sitting.verdict
+        right = bool(sitting.row.right)
+        if not right:
+            self._queue.wrong(sitting.turn, sitting.verdict.myth)
+        self._queue.follow(sitting.question, right)
+
+    def _afterwards(self, sitting: Sitting, command: Command) -> None:
+        """What can be done once there is a verdict."""
+        assert sitting.row
+        assert sitting.verdict
+        match command.name:
+            case "why":
+                sitting.why = not sitting.why
+            case "say":
+                sitting.say = not sitting.say
+            case "prove":
+                self._run(sitting)
+            case "grade" if command.value in (1, 2, 3, 4):
+                sitting.row = self._recorder.grade(sitting.row, int(str(command.value)))
+                self._memory.refresh()
+            case "right" if not sitting.row.right:
+                sitting.row = self._recorder.right(sitting.row)
+                sitting.verdict = replace(
+                    sitting.verdict, right=True, score=1.0, myth=None, trap=None
+                )
+                sitting.message = ("study.you_were_right", {})
+                self._memory.refresh()
+            case _:
+                self._common(sitting, command)
+
+    def _common(self, sitting: Sitting, command: Command) -> None:
+        """What can be done at any time."""
+        asked = sitting.asked
+        match command.name:
+            case "toggle":
+                self._lang = other(self._lang)
+            case "hint" if sitting.row is None:
+                more = sitting.hints < len(asked.question.hints)
+                sitting.hints += more
+                sitting.message = None if more else ("study.no_more_hints", {})
+            case "sure" if sitting.row is None:
+                sitting.sure = {None: True, True: False, False: None}[sitting.sure]
+            case "flag":
+                if sitting.flag:
+                    self._recorder.undo(sitting.flag)
+                    sitting.flag, sitting.message = None, ("study.unflagged", {})
+                    return
+                text = command.value if isinstance(command.value, str) else ""
+                sitting.flag = self._recorder.flag(asked, self._lang, text)
+                sitting.message = ("study.flagged", {})
+            case _:
+                pass
+
+    def _run(self, sitting: Sitting) -> None:
+        proof = sitting.question.proof
+        if proof is None:
+            sitting.message = ("study.no_proof", {})
+            return
+        try:
+            with self._desk.busy(say("study.proving", self._lang, demo=proof.demo)):
+                sitting.proof = self._prove(sitting.asked)
+        except KeyboardInterrupt:
+            # The run is over, the session is not.
+            sitting.message = ("study.cancelled", {})
+        except QuizkitError as error:
+            sitting.message = (f"errors.{error.key}", error.values)
+
+    def _take_back(self, last: Sitting, then: Sitting | None) -> None:
+        """Undo an answer or a skip, and ask it again just as it was."""
+        self._message = ("study.unskipped", {"question": last.question.id})
+        if last.row:
+            self._recorder.undo(last.row)
+            self._memory.refresh()
+            told = {"question": last.row.question, "uuid": last.row.uuid}
+            self._message = ("study.undone", told)
+        if then:
+            self._left[then.turn] = then
+        self._left[last.turn] = last.anew()
+        self._queue.undo(last.turn, then.turn if then else None)
+
+    def _moment(self, sitting: Sitting) -> Moment:
+        number = len(self._past) + (sitting.row is None)
+        total, following = number + len(self._queue), None
+        verdict, card = sitting.verdict, self._memory.cards.get(sitting.question.id)
+        if verdict:
+            following = self._queue.following(sitting.question, verdict.right)
+            total += not verdict.right and self._queue.repeats(sitting.turn)
+        moment = sitting.moment(self._lang, number, total)
+        return replace(moment, due=card.due if card and verdict else None, followup=following)
+
+    def _summary(self) -> Summary:
+        now, cards = self._clock(), self._memory.cards
+        dates = [cards[q.id].due for q in self._questions if q.id in cards]
+        return summed_up(
+            self._past,
+            due_now=len(due(self._questions, cards, now)),
+            next_due=min((date for date in dates if date > now), default=None),
+            lang=self._lang,
+        )
