@@ -79,7 +79,7 @@ def test_the_quiz_runs_without_torch(bare: Path, tmp_path: Path):
 
 
 def test_without_torch_a_proof_is_skipped_and_says_how_to_install_it(bare: Path, tmp_path: Path):
-    done = run(bare / "quizkit", "prove", "pp/same-bubble", "--lang", "en", cwd=tmp_path)
+    done = run(bare / "quizkit", "prove", "pp/gpipe-or-1f1b", "--lang", "en", cwd=tmp_path)
     assert done.returncode == 3
     assert "skipped" in done.stderr
     assert "pip install torch" in done.stderr
