@@ -19,6 +19,9 @@ from quizkit.bank.model import (
     Term,
     Trace,
 )
+from quizkit.lab.catalogue import find
+from quizkit.lab.excerpt import excerpt
+from quizkit.ui.code import listing
 from quizkit.ui.markup import prose
 from quizkit.words import Lang, say
 
@@ -106,9 +109,10 @@ def _key(question: Question, lang: Lang, plain: bool) -> Iterable[RenderableType
             for name, gap in question.gaps.items():
                 yield _answer(f"{name}: {' / '.join((gap.answer[lang], *gap.also))}", lang)
         case Trace():
-            yield _answer(f"{question.function}: {question.answer}", lang)
+            yield _code(question, question.function, plain)
+            yield _answer(str(question.answer), lang)
         case Bug():
-            yield _answer(question.function, lang)
+            yield _code(question, question.function, plain)
             yield from _rubric(question.reasons, lang, plain)
         case Essay():
             yield from _rubric(question.rubric, lang, plain)
@@ -117,6 +121,13 @@ def _key(question: Question, lang: Lang, plain: bool) -> Iterable[RenderableType
                 yield prose(f"- {veto.says[lang]} ({veto.why[lang]})", plain)
         case _:
             raise AssertionError(question.kind)
+
+
+def _code(question: Question, function: str, plain: bool) -> RenderableType:
+    """The function shown; what a planted break changed is marked."""
+    assert question.proof is not None
+    shown = excerpt(find(question.proof.demo), function, question.proof.broken)
+    return listing(shown.lines, dict.fromkeys(shown.changed, ("<", "bold")), plain)
 
 
 def _rubric(points: Iterable[RubricPoint], lang: Lang, plain: bool) -> Iterable[RenderableType]:
