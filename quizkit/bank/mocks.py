@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from quizkit.bank.build import Builder, unknown
-from quizkit.bank.formula import Formula, unknown_names
+from quizkit.bank.formula import Formula, FormulaError, unknown_names
+from quizkit.bank.functions import Value
 from quizkit.bank.model import Essay, Problem, Question, RubricPoint, Text, Veto
 from quizkit.bank.nodes import compose
 
@@ -167,10 +168,25 @@ def unasked(script: Script, questions: Mapping[str, Question]) -> Iterator[Place
         deaf = {name for name, point in _points(question).items() if not point.keywords}
         for index, probe in enumerate(station.probes):
             here = f"{place}.probes.{index}.if"
-            for name in unknown_names(probe.when, known):
+            strangers = unknown_names(probe.when, known)
+            for name in strangers:
                 yield here, unknown("name", name, known)
+            if not strangers:
+                yield from ((here, message) for message in _undecided(probe.when, known))
             for name in sorted(deaf & probe.when.names):
                 yield here, f"`{name}` has no keywords, so nothing said can show it"
+
+
+def _undecided(when: Formula, known: list[str]) -> Iterator[str]:
+    """Why a condition is neither true nor false of an answer that showed nothing, or everything."""
+    for shown in (False, True):
+        values: dict[str, Value] = dict.fromkeys(known, shown)
+        values |= {"wrong": not shown, "score": float(shown)}
+        try:
+            when.truth(values)
+        except FormulaError as error:
+            yield str(error)
+            return
 
 
 def _points(question: Question) -> dict[str, RubricPoint | Veto]:

@@ -17,7 +17,7 @@ from quizkit.mock.ledger import Ledger
 from quizkit.mock.printed import printed
 from quizkit.mock.scorecard import Mark, Scorecard, Spent, scorecard
 from quizkit.mock.sitting import Kept, Sitting, start_note
-from quizkit.mock.timer import Clock, face
+from quizkit.mock.timer import Clock, face, lasted
 from quizkit.mock.typed import MisreadError, read
 from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.grade import grade
@@ -136,7 +136,12 @@ class Interview:
     def _card(self) -> Scorecard:
         sitting = self.sitting
         assert sitting.stop is not None
-        marks = [self._mark(each, probe) for each, probe in route(self.script, sitting.heard())]
+        marks = [
+            self._mark(station, probe)
+            for station, probe in route(self.script, sitting.heard())
+            # A follow-up that the clock left no time for was never part of this interview.
+            if not probe or station.id in sitting.answers
+        ]
         spent = Spent(sitting.total, sitting.used, sitting.budget, sitting.paused, sitting.charged)
         at = sitting.at.isoformat(timespec="seconds")
         return scorecard(self.script, sitting.session, at, sitting.stop, marks, spent)
@@ -201,9 +206,9 @@ def resume(ledger: Ledger) -> Note | None:
         return None
     away, charged = ledger.back()
     values = {
-        "away": face(away),
+        "away": lasted(away),
         "budget": face(max(0.0, timer.budget - timer.paused)),
-        "charged": face(charged),
+        "charged": lasted(charged),
         "left": face(timer.left()),
     }
     return ("mock.back_charged" if charged else "mock.back", values)

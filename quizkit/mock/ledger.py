@@ -28,7 +28,7 @@ class Ledger:
     def __init__(self, diary: Diary, clock: Clock, sitting: Sitting) -> None:
         self.sitting = sitting
         self.timer = Timer(clock, sitting.total, sitting.budget, sitting.used, sitting.paused)
-        self.draft = sitting.draft
+        self.draft = self._on_disk = sitting.draft
         self._diary = diary
         self._clock = clock
         self._device = diary.device
@@ -51,16 +51,17 @@ class Ledger:
         again = self.sitting.station == station.id
         self.timer.open(self.sitting.spent if again else 0.0)
         if not again:
-            self.sitting.station, self.draft = station.id, ""
+            self.sitting.station, self.draft, self._on_disk = station.id, "", ""
             self._log("shown", station=station.id)
 
     def keep(self, draft: str) -> None:
         """What is being typed. Comes many times a second; goes to disk now and then."""
-        changed, self.draft = draft != self.draft, draft
+        self.draft = draft
         if self._clock.steady() - self._beat < HEARTBEAT:
             return
-        self._beat = self._clock.steady()
-        self._log("alive", spent=self.timer.spent(), **({"draft": draft} if changed else {}))
+        news = {} if draft == self._on_disk else {"draft": draft}
+        self._beat, self._on_disk = self._clock.steady(), draft
+        self._log("alive", spent=self.timer.spent(), **news)
 
     def leave(self, draft: str) -> None:
         """The learner goes."""

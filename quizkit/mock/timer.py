@@ -72,6 +72,14 @@ class Timer:
 
 
 def face(seconds: float) -> str:
-    """Minutes and seconds as a clock shows them; the last second is shown until it is over."""
-    whole = int(seconds + 0.999)
+    """What a countdown shows: the last second until it is over."""
+    return _minutes(int(seconds + 0.999))
+
+
+def lasted(seconds: float) -> str:
+    """How long something took."""
+    return _minutes(round(seconds))
+
+
+def _minutes(whole: int) -> str:
     return f"{whole // 60:02d}:{whole % 60:02d}"

@@ -10,6 +10,7 @@ from rich.text import Text
 from quizkit.bank.model import Essay
 from quizkit.errors import DiaryError
 from quizkit.mock.desk import Handed, Left, Moment, Opening, Sheet, Stop, Ticks
+from quizkit.ui.keys import Keyboard
 from quizkit.ui.lines import Lines
 from quizkit.ui.mock_screen import (
     clock_line,
@@ -59,6 +60,7 @@ class TerminalHand:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
+        self._keyboard = Keyboard()
 
     def tell(self, *parts: RenderableType) -> None:
         """The next screen will say it: this one is painted over at once."""
@@ -83,15 +85,18 @@ class TerminalHand:
                 _keep(keep)
             return prompt()
 
-        redraw()
-        return type_text(
-            counting,
-            draft=draft,
-            multiline=multiline,
-            commands=_CHORDS,
-            deadline=None if seconds is None else time.monotonic() + seconds,
-            redraw=redraw,
-        )
+        deadline = None if seconds is None else time.monotonic() + seconds
+        # Held from before the question shows: what is typed while the editor loads waits for it.
+        with self._keyboard:
+            redraw()
+            return type_text(
+                counting,
+                draft=draft,
+                multiline=multiline,
+                commands=_CHORDS,
+                deadline=deadline,
+                redraw=redraw,
+            )
 
 
 def _keep(keep: Callable[[str], None]) -> None:

@@ -13,7 +13,7 @@ from quizkit.bank.mocks import BEST, Script
 from quizkit.mock.printed import CONVENTIONS, convention
 from quizkit.mock.scorecard import VETO_CAP, Mark, Scorecard
 from quizkit.mock.sitting import Sitting
-from quizkit.mock.timer import face
+from quizkit.mock.timer import lasted
 from quizkit.tutor.verdict import as_list, as_mapping
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
@@ -127,7 +127,7 @@ def _answer(mark: Mark, lang: Lang, plain: bool) -> list[RenderableType]:
         return [Text(""), heading.append("  " + "  ".join([*facts, say("mock.unreached", lang)]))]
     heading.append(f"  {mark.score:.0%}", RIGHT if mark.verdict and mark.verdict.right else WRONG)
     key = "mock.time_over" if mark.seconds > mark.target else "mock.time_of"
-    facts.append(say(key, lang, seconds=face(mark.seconds), target=face(mark.target)))
+    facts.append(say(key, lang, seconds=lasted(mark.seconds), target=lasted(mark.target)))
     if mark.late:
         facts.append(say("mock.is_late", lang))
     judge = "no_answer" if mark.judge == "nobody" else f"by_{mark.judge}"
@@ -166,12 +166,12 @@ def given_words(mark: Mark, lang: Lang) -> str:
 
 def _time(card: Scorecard, lang: Lang) -> RenderableType:
     spent = card.spent
-    used, total = face(spent.used), face(spent.total)
+    used, total = lasted(spent.used), lasted(spent.total)
     rows = [say("mock.time_used", lang, used=used, total=total)]
-    paused, budget = face(spent.paused), face(spent.budget)
+    paused, budget = lasted(spent.paused), lasted(spent.budget)
     rows.append(say("mock.time_paused", lang, paused=paused, budget=budget))
     if spent.charged:
-        rows.append(say("mock.time_charged", lang, charged=face(spent.charged)))
+        rows.append(say("mock.time_charged", lang, charged=lasted(spent.charged)))
     return Text("\n".join(rows), overflow="fold")
 
 

@@ -1,0 +1,107 @@
+"""`quizkit mock` as programs and pipes use it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quizkit.diary import Diary
+from quizkit.mock.sitting import sittings
+
+RUN = "from quizkit.cli import app, mock; mock.register(app.app); app.main()"
+
+
+@pytest.fixture
+def mock(folder: Path, tmp_path: Path):
+    def run(*options: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", RUN, "mock", *options, "--bank", str(folder)],
+            env={**os.environ, "QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"},
+            input=typed,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+    return run
+
+
+def test_a_pipe_answers_line_by_line_and_gets_the_scorecard(mock):
+    lines = "0.99\n:s\nLower activation memory\nand the same bubble.\n\n1 2\n\n"
+    done = mock("small", "--json", typed=lines)
+    assert done.returncode == 0, done.stderr
+    card = json.loads(done.stdout)
+    assert card["schema"] == "quizkit/scorecard/1"
+    assert [(each["station"], each["judge"]) for each in card["answers"]] == [
+        ("bubble", "key"),
+        ("bubble-again", "nobody"),
+        ("why", "learner"),
+        ("parts", "key"),
+    ]
+    assert card["answers"][2]["given"]["text"] == "Lower activation memory\nand the same bubble."
+    # Questions and clock go to stderr, one after the other, without an escape sequence.
+    assert "Question 1, a follow-up" in done.stderr
+    assert "[10:00 left | this one 02:00]" in done.stderr
+    assert "\x1b" not in done.stderr + done.stdout
+
+    listed = json.loads(mock("--history", "--json").stdout)
+    assert listed == {"schema": "quizkit/scorecards/1", "scorecards": [card]}
+    shown = mock("--history").stdout
+    assert f"{card['overall']:.2f} / 4" in shown
+
+
+def test_where_the_input_ends_at_the_rubric_keywords_stand_and_say_so(mock):
+    done = mock("small", "--json", typed="0.99\n:s\nactivation\n\n1 2\n")
+    card = json.loads(done.stdout)
+    assert card["answers"][2]["judge"] == "keywords"
+    done = mock("small", typed="0.99\n:s\nactivation\n\n1 2\n")
+    assert "by keywords alone, nobody confirmed" in done.stdout
+
+
+def test_where_the_input_ends_before_it_can_be_gone_on_with(mock, tmp_path):
+    done = mock("small", typed="0.99\n")
+    assert done.returncode == 130
+    assert "quizkit mock --resume" in done.stderr
+    assert "Scorecard" not in done.stdout
+    done = mock("--resume", "--json", typed=":s\n:s\n:s\n:s\n")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["answers"][0]["given"] == "0.99"
+    done = mock("--resume")
+    assert (done.returncode, done.stdout) == (2, "")
+    with Diary(tmp_path / "diary.sqlite3") as diary:
+        assert len(sittings(diary)) == 1
+
+
+def test_the_open_one_is_named_when_another_begins(mock):
+    mock("small", typed="0.99\n")
+    assert "An interview is still open: small" in mock("small", typed="").stderr
+
+
+def test_the_list(mock):
+    listed = json.loads(mock("--list", "--json").stdout)
+    assert listed["schema"] == "quizkit/mocks/1"
+    [small] = [each for each in listed["mocks"] if each["id"] == "small"]
+    assert (small["minutes"], small["questions"], small["probes"]) == (10, 3, 2)
+    assert small["title"] == {"zh": "流水线小测", "en": "A pipeline screen"}
+    for done in (mock(), mock("--list")):
+        assert done.returncode == 0
+        assert "quizkit mock small" in done.stdout
+
+
+def test_a_name_that_is_not_there(mock):
+    done = mock("smal", "--lang", "zh")
+    assert done.returncode == 2
+    assert "small" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_script_that_cannot_be_used(mock, tmp_path):
+    (tmp_path / "mocks").mkdir()
+    (tmp_path / "mocks/torn.yaml").write_text("title: x\n", encoding="utf-8")
+    done = mock("torn", "--bank", str(tmp_path))
+    assert done.returncode == 4
+    assert "mocks/torn.yaml:1: error: key `opening` is missing" in done.stderr
