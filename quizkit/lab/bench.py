@@ -54,6 +54,8 @@ class Bench:
         self._child: _Child | None = None
         self._numbers = itertools.count(1)
         self._current: str | None = None
+        # A hint to look again (True: Ctrl-C). Its put() is safe in a signal handler.
+        self._bell: queue.SimpleQueue[bool] = queue.SimpleQueue()
 
     def __enter__(self) -> Self:
         return self
@@ -68,18 +70,16 @@ class Bench:
 
     def start(self) -> None:
         """Begin warming up and return at once. Without torch there is nothing to warm up."""
-        if self._child and self._child.gone:
+        if self._child and self._child.has_died():
             self.close()
         if self._child is None and has_torch():
-            self._child = _Child(self._demos)
+            self._child = _Child(self._demos, self._bell)
 
     def run(self, setting: Setting, deadline: float = 60.0, device: Device = "auto") -> Report:
         """Run one setting and wait for its report. Ctrl-C ends the run and raises `Cancelled`."""
         if not has_torch():
             raise LabError("torch_missing", python=sys.executable)
-        self.start()
-        assert self._child is not None
-        child, number = self._child, str(next(self._numbers))
+        number = str(next(self._numbers))
         request = {
             "id": number,
             "demo": setting.demo,
@@ -91,9 +91,11 @@ class Bench:
         }
         self._current = number
         try:
-            with _interrupts_ring(child.bell):
-                child.send(request)
-                reply = self._reply(child, number, deadline + _PATIENCE)
+            with _interrupts_ring(self._bell):
+                self.start()
+                assert self._child is not None
+                self._child.send(request)
+                reply = self._reply(self._child, number, deadline + _PATIENCE)
         finally:
             self._current = None
         _complain(reply.get("error"))
@@ -123,9 +125,10 @@ class Bench:
                 _complain(child.trouble)
                 raise LabError("bench_died", how=how, said=said or "-")
             try:
-                interrupt = child.bell.get(timeout=max(0.0, limit - time.monotonic()))
+                interrupt = self._bell.get(timeout=max(0.0, limit - time.monotonic()))
             except queue.Empty:
-                self.close()
+                child.stop(0.0)
+                self._child = None
                 if cancelled:
                     raise Cancelled(None) from None
                 raise LabError("bench_silent", seconds=round(patience)) from None
@@ -133,7 +136,8 @@ class Bench:
                 continue
             if cancelled or not child.ready:
                 # A second Ctrl-C, or a bench that cannot hear yet: a new one can be had any time.
-                self.close()
+                child.stop(0.0)
+                self._child = None
                 raise Cancelled(None)
             cancelled, limit = True, time.monotonic() + _SOON
             child.send({"cancel": number})
@@ -169,14 +173,15 @@ def _interrupts_ring(bell: "queue.SimpleQueue[bool]") -> Generator[None]:
 class _Child:
     """The bench's process, and a thread that notes what it says."""
 
-    def __init__(self, demos: Path) -> None:
+    def __init__(self, demos: Path, bell: "queue.SimpleQueue[bool]") -> None:
         self.ready = False
         self.gone = False
         self.replies: dict[str, dict[str, Any]] = {}
         # What it said that answers no request: why it cannot serve, or something that is no reply.
         self.trouble: dict[str, str] = {}
-        # Only a hint to look again (True: Ctrl-C). Its put() is safe in a signal handler.
-        self.bell: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._bell = bell
+        self._stopping = threading.Lock()  # whoever runs and whoever closes may both get here
+        self._end: tuple[str, str] | None = None
         # A file without a name: what ranks print must not spoil the screen, but may explain a death
         self._noise = tempfile.TemporaryFile()  # noqa: SIM115
         # The bench itself lies among the demos that ship, whosever demos are to be run.
@@ -200,13 +205,24 @@ class _Child:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
 
-    def stop(self) -> tuple[str, str]:
+    def has_died(self) -> bool:
+        """Whether the process has ended by now, even if the listener has not heard of it yet."""
+        # Looking must not collect the process: until then its number is nobody else's.
+        look = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return self.gone or os.waitid(os.P_PID, self._process.pid, look) is not None
+
+    def stop(self, patience: float = _SOON) -> tuple[str, str]:
         """End the process and all it started; gives how it ended and its last words."""
+        with self._stopping:
+            self._end = self._end or self._stopped(patience)
+            return self._end
+
+    def _stopped(self, patience: float) -> tuple[str, str]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with suppress(BrokenPipeError):
             self._process.stdin.close()
-        self._listener.join(_SOON)
+        self._listener.join(patience)
         # Not waited for yet, so the number of the group is still its own, even if it is gone.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -233,6 +249,6 @@ class _Child:
                 self.replies[reply["id"]] = reply
             else:
                 self.trouble = reply["error"]
-            self.bell.put(False)
+            self._bell.put(False)
         self.gone = True
-        self.bell.put(False)
+        self._bell.put(False)

@@ -18,6 +18,9 @@ Verdict = Literal["pass", "fail", "error"]
 
 T = TypeVar("T")
 
+# What JSON has no number for, in JavaScript's spelling and in Python's.
+_UNSAYABLE = ("nan", "infinity", "-infinity", "inf", "-inf")
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -182,8 +185,8 @@ def _scalar(value: object) -> Scalar:
 
 
 def _value(value: object) -> Value:
-    if value in ("NaN", "Infinity", "-Infinity"):
-        return float(cast("str", value))
+    if isinstance(value, str) and value.lower() in _UNSAYABLE:
+        return float(value)
     if isinstance(value, bool | int | float):
         return value
     raise TypeError(f"{value!r} is not a number")

@@ -45,6 +45,8 @@ def test_numbers_that_json_cannot_say() -> None:
     assert report.metrics["worst"] == (math.inf, -math.inf, 1.5)
     assert math.isnan(report.checks[0].measured)
     assert report.to_json()["metrics"] == data["metrics"]
+    data["metrics"] = {"error": "nan", "worst": ["inf", "-inf", 1.5]}  # as Python spells them
+    assert Report.from_json(data).to_json()["metrics"]["worst"] == ["Infinity", "-Infinity", 1.5]
     json.dumps(report.to_json(), allow_nan=False)
 
 

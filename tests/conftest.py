@@ -1,0 +1,64 @@
+"""What several rooms need: to see every process a test has started, and that none is left."""
+
+import os
+import signal
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+class Family:
+    """The processes that carry this test's mark in their environment, orphans included."""
+
+    def __init__(self, mark: str) -> None:
+        self.mark = mark.encode()
+
+    def members(self) -> dict[int, str]:
+        """Process number -> command line; what is ending (a zombie) no longer counts."""
+        found: dict[int, str] = {}
+        for folder in Path("/proc").iterdir():
+            if not folder.name.isdigit() or int(folder.name) == os.getpid():
+                continue
+            try:
+                if self.mark in (folder / "environ").read_bytes():
+                    words = (folder / "cmdline").read_bytes().split(b"\0")
+                    found[int(folder.name)] = b" ".join(words).decode()
+            except OSError:
+                continue
+        return found
+
+    def becomes(self, number: int, patience: float = 60.0) -> dict[int, str]:
+        """Wait until there are so many."""
+        until = time.monotonic() + patience
+        while len(found := self.members()) != number:
+            assert time.monotonic() < until, f"not {number} processes but {found}"
+            time.sleep(0.01)
+        return found
+
+    def bench(self) -> int:
+        """The bench's own process, the parent of its ranks."""
+        benches = [pid for pid, words in self.members().items() if words.endswith("-m _bench ")]
+        parents = {pid: _parent(pid) for pid in benches}
+        return next(pid for pid, parent in parents.items() if parent not in benches)
+
+
+def _parent(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return int(next(line for line in status.splitlines() if line[:5] == "PPid:").split()[1])
+
+
+@pytest.fixture
+def family(monkeypatch: pytest.MonkeyPatch) -> Iterator[Family]:
+    """Marks what the test starts; at the end nothing of it may be left."""
+    mark = f"family-{uuid.uuid4().hex}"
+    monkeypatch.setenv("QUIZKIT_TEST_FAMILY", mark)
+    found = Family(mark)
+    yield found
+    try:
+        found.becomes(0, 10.0)
+    finally:
+        for pid in found.members():
+            os.kill(pid, signal.SIGKILL)
