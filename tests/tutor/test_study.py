@@ -1,0 +1,481 @@
+"""The session, driven by a script: a desk with a list of replies, a clock that stands still."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from quizkit.answer import counted, flagged
+from quizkit.bank.model import Question
+from quizkit.bank.reader import Bank
+from quizkit.diary import Diary
+from quizkit.errors import DiaryError, LabError
+from quizkit.lab.excerpt import Excerpt
+from quizkit.tutor.asked import Asked
+from quizkit.tutor.desk import Command, Given, Moment, Summary
+from quizkit.tutor.memory import Memory
+from quizkit.tutor.study import Study
+
+START = datetime(2026, 3, 1, 8, tzinfo=UTC)
+CODE = Excerpt(("def story():", "    wrong()"), 1, frozenset({2}))
+
+Reply = Given | Command
+Step = Reply | str | Callable[[Moment], Reply]
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def wait(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+class Script:
+    """A desk that says what it was told to, and remembers what it was shown."""
+
+    def __init__(self, *steps: Step) -> None:
+        self.steps = [*steps]
+        self.met: list[Moment] = []
+        self.busy_with: list[str] = []
+        self.summary: Summary | None = None
+
+    def meet(self, moment: Moment) -> Reply:
+        self.met.append(moment)
+        step = self.steps.pop(0) if self.steps else Command("quit")
+        if isinstance(step, str):
+            return Command(cast("Any", step))
+        return step if isinstance(step, Given | Command) else step(moment)
+
+    @contextmanager
+    def busy(self, text: str) -> Iterator[None]:
+        self.busy_with.append(text)
+        yield
+
+    def end(self, summary: Summary) -> None:
+        self.summary = summary
+
+    @property
+    def last(self) -> Moment:
+        return self.met[-1]
+
+
+def right(moment: Moment) -> Given:
+    """The right answer of a choice."""
+    options = cast("Any", moment.question).options
+    return Given([i for i, option in enumerate(options) if option.correct])
+
+
+def wrong(moment: Moment) -> Given:
+    options = cast("Any", moment.question).options
+    return Given([next(i for i, option in enumerate(options) if not option.correct)])
+
+
+class Room:
+    """Everything a session needs, and short ways to start one."""
+
+    def __init__(self, folder: Path, bank: Bank) -> None:
+        self.path = folder / "diary.sqlite3"
+        self.bank = bank
+        self.clock = Clock()
+        self.proofs: list[Asked] = []
+        self.failure: BaseException | None = None
+        self.excerpt: Callable[[Question], Excerpt] = lambda _: CODE
+
+    def prove(self, asked: Asked) -> Any:
+        self.proofs.append(asked)
+        if self.failure:
+            raise self.failure
+        return f"proof of {asked.question.id}"
+
+    def study(self, names: Sequence[str], *steps: Step, seed: int = 1, **options: Any) -> Script:
+        desk = Script(*steps)
+        questions = [self.bank.questions[name] for name in names]
+        with Diary(self.path) as diary:
+            Study(
+                questions,
+                diary,
+                desk,
+                self.clock,
+                lang="zh",
+                seed=seed,
+                prove=self.prove,
+                show=self.excerpt,
+                **options,
+            ).run()
+        return desk
+
+    def rows(self) -> list[Any]:
+        with Diary(self.path) as diary:
+            return diary.answers()
+
+
+@pytest.fixture
+def room(tmp_path: Path, bank: Bank) -> Room:
+    return Room(tmp_path, bank)
+
+
+STAGES = ["pp/stages"]
+
+
+def test_an_answer_is_on_disk_before_its_verdict_is_shown(room: Room):
+    seen: list[tuple[str, object]] = []
+
+    def look(moment: Moment) -> Command:
+        seen.extend((row.uuid, row.given) for row in room.rows())
+        assert moment.verdict
+        assert moment.verdict.right
+        assert [moment.uuid] == [uuid for uuid, _ in seen]
+        return Command("continue")
+
+    desk = room.study(STAGES, right, look)
+    assert seen
+    assert seen[0][1] == [0]
+    assert desk.summary
+    assert (desk.summary.answered, desk.summary.right) == (1, 1)
+
+
+def test_what_a_row_says(room: Room):
+    def answer(moment: Moment) -> Given:
+        room.clock.wait(12.5)
+        return right(moment)
+
+    room.study(STAGES, "hint", "sure", answer)
+    (row,) = room.rows()
+    question = room.bank.questions["pp/stages"]
+    assert (row.question, row.bank_hash, row.mode) == ("pp/stages", question.digest, "study")
+    assert (row.right, row.score, row.given, row.lang) == (True, 1.0, [0], "zh")
+    assert (row.seconds, row.hints, row.sure, row.grade) == (12.5, 0, True, 4)
+    assert (row.at, row.undoes, row.note) == (START + timedelta(seconds=12.5), None, "")
+
+
+def test_the_desks_own_seconds_and_certainty_win(room: Room):
+    room.study(STAGES, Given([0], seconds=3.0, sure=False))
+    (row,) = room.rows()
+    assert (row.seconds, row.sure, row.grade) == (3.0, False, 2)
+
+
+def test_hints_come_one_by_one_and_cost(room: Room):
+    desk = room.study(["comm/ring-share"], "hint", "hint", "hint", Given("0.1"))
+    assert [moment.hints_shown for moment in desk.met[:4]] == [0, 1, 2, 2]
+    assert desk.met[3].message == ("study.no_more_hints", {})
+    assert room.rows()[0].hints == 2
+
+
+def test_toggling_loses_nothing(room: Room):
+    draft = {"typed": "1.5 GB"}
+    desk = room.study(
+        ["comm/ring-share"], "hint", Command("toggle", draft=draft), "toggle", Given("7"), "toggle"
+    )
+    before, after, back = desk.met[1:4]
+    assert (before.lang, after.lang, back.lang) == ("zh", "en", "zh")
+    assert after.draft == back.draft == draft
+    assert after.asked == before.asked
+    assert after.hints_shown == 1
+    verdict = desk.met[-1]
+    assert (verdict.phase, verdict.lang, verdict.given) == ("verdict", "en", "7")
+    assert len(room.rows()) == 1
+
+
+def test_what_cannot_be_read_is_asked_again_with_what_was_typed(room: Room):
+    desk = room.study(["comm/buffer"], Given("many"), Given("16 foo"), Given("16"))
+    assert [moment.phase for moment in desk.met] == ["question"] * 3 + ["verdict"]
+    assert desk.met[1].message == ("study.not_a_number", {"text": "many"})
+    assert desk.met[1].draft == "many"
+    assert desk.met[2].draft == "16 foo"
+    assert [row.right for row in room.rows()] == [True]
+
+
+def test_not_knowing_is_an_answer(room: Room):
+    desk = room.study(STAGES, "continue")
+    (row,) = room.rows()
+    assert (row.given, row.right, row.grade) == (None, False, 1)
+    assert desk.last.verdict
+    assert desk.last.verdict.expected["en"] == "activation memory"
+
+
+def test_nothing_is_proved_before_it_is_answered(room: Room):
+    desk = room.study(STAGES, "prove", "why", "right")
+    assert room.proofs == []
+    assert [moment.message for moment in desk.met[1:]] == [("study.answer_first", {})] * 3
+    assert all(moment.verdict is None for moment in desk.met)
+
+
+TRACE = ["pp/trace-number"]
+
+
+def test_a_proof_runs_the_learners_own_draw(room: Room):
+    desk = room.study(TRACE, Given("1"), "prove", "why")
+    assert room.proofs == [desk.met[0].asked]
+    assert desk.met[2].proof == desk.met[3].proof == "proof of pp/trace-number"
+    assert (desk.met[2].why, desk.met[3].why) == (False, True)
+    assert desk.busy_with == ["正在跑 pipeline …"]
+
+
+def test_a_proof_that_cannot_run_says_why(room: Room):
+    room.failure = LabError("torch_missing", python="python")
+    desk = room.study(TRACE, Given("1"), "prove", "continue")
+    assert desk.met[2].message == ("errors.torch_missing", {"python": "python"})
+    assert room.study(STAGES, right, "prove").last.message == ("study.no_proof", {})
+
+
+def test_an_interrupt_ends_the_run_and_not_the_session(room: Room):
+    room.failure = KeyboardInterrupt()
+    desk = room.study(TRACE, Given("1"), "prove", "continue")
+    assert desk.met[2].message == ("study.cancelled", {})
+    assert desk.summary
+    assert desk.summary.answered == 1
+
+
+def test_undo_forgets_and_asks_again_just_as_it_was(room: Room):
+    desk = room.study(["comm/ring-share"], Given("0.1"), "undo")
+    first, again = desk.met[0], desk.met[2]
+    assert again.phase == "question"
+    assert again.asked == first.asked
+    assert again.draft == "0.1"
+    uuid = desk.met[1].uuid
+    assert again.message == ("study.undone", {"question": "comm/ring-share", "uuid": uuid})
+    rows = room.rows()
+    assert [(row.undoes, row.note) for row in rows] == [(None, ""), (uuid, "undo")]
+    assert counted(rows) == []
+    with Diary(room.path) as diary:
+        assert Memory(diary).cards == {}
+    assert desk.summary
+    assert (desk.summary.answered, desk.summary.wrong) == (0, ())
+
+
+def test_undo_from_the_next_question_goes_back_and_comes_back(room: Room):
+    names = ["pp/stages", "comm/buffer"]
+    desk = room.study(
+        names, "continue", "continue", Command("undo", draft="half an answ"), "continue", "continue"
+    )
+    ids = [moment.question.id for moment in desk.met]
+    first, second = ids[0], ids[2]
+    assert ids == [first, first, second, first, first, second]
+    assert desk.met[5].draft == "half an answ"
+    assert desk.met[5].asked == desk.met[2].asked
+    assert [moment.number for moment in desk.met] == [1, 1, 2, 1, 1, 2]
+
+
+def test_many_undos_go_back_one_by_one(room: Room):
+    names = ["pp/stages", "comm/buffer", "pp/order"]
+    go_on = ["continue", "continue"]
+    desk = room.study(names, *go_on, *go_on, "undo", "undo", "undo")
+    ids = [moment.question.id for moment in desk.met]
+    assert ids[5:] == [ids[2], ids[0], ids[0]]
+    assert desk.met[-1].message == ("study.nothing_to_undo", {})
+    assert counted(room.rows()) == []
+
+
+def test_a_skip_is_no_answer_and_can_be_taken_back(room: Room):
+    names = ["pp/stages", "comm/buffer"]
+    desk = room.study(names, "skip", "undo", "skip", "skip")
+    ids = [moment.question.id for moment in desk.met]
+    assert ids == [ids[0], ids[1], ids[0], ids[1]]
+    assert room.rows() == []
+    assert desk.summary
+    assert (desk.summary.skipped, desk.summary.answered) == (2, 0)
+
+
+def test_a_wrong_answer_comes_back_once(room: Room):
+    desk = room.study(STAGES, wrong, "continue", wrong, "continue")
+    assert [moment.phase for moment in desk.met] == ["question", "verdict"] * 2
+    assert desk.met[2].asked.seed != desk.met[0].asked.seed
+    assert [(m.number, m.total) for m in desk.met] == [(1, 1), (1, 2), (2, 2), (2, 2)]
+    assert desk.summary
+    assert desk.summary.wrong == ("pp/stages",)
+    assert desk.summary.myths == {"1f1b-cuts-bubble": 2}
+
+
+def test_the_followup_is_announced_and_comes_next(room: Room):
+    names = ["pp/stages", "comm/buffer", "comm/speed", "pp/bubble-parts"]
+
+    def answer(moment: Moment) -> Reply:
+        if moment.verdict:
+            return Command("continue")
+        return wrong(moment) if moment.question.id == "pp/stages" else Command("skip")
+
+    desk = room.study(names, *[answer] * 20)
+    at = next(i for i, m in enumerate(desk.met) if m.question.id == "pp/stages" and m.verdict)
+    following = desk.met[at + 1].question
+    assert (desk.met[at].followup, following.id) == (following, "pp/bubble-parts")
+
+
+def test_the_learners_own_grade(room: Room):
+    desk = room.study(STAGES, right, Command("grade", 4), Command("grade", 9), "toggle")
+    first, second = room.rows()
+    assert (first.grade, second.grade) == (3, 4)
+    assert (second.undoes, second.note, second.given) == (first.uuid, "grade", [0])
+    assert counted(room.rows()) == [second]
+    assert (desk.met[1].grade, desk.met[2].grade) == (3, 4)
+    assert desk.met[1].due
+    assert desk.met[2].due
+    assert desk.met[2].due > desk.met[1].due
+
+
+def test_i_was_right_is_recorded_and_flags_the_question(room: Room):
+    desk = room.study(STAGES, wrong, "right", "right", "continue")
+    first, second = room.rows()
+    assert (first.right, second.right, second.score, second.grade) == (False, True, 1.0, 3)
+    assert counted(room.rows()) == [second]
+    assert flagged(room.rows()) == [second]
+    shown = desk.met[2]
+    assert shown.verdict
+    assert (shown.verdict.right, shown.verdict.myth) == (True, None)
+    assert shown.message == ("study.you_were_right", {})
+    # What was right after all does not come back.
+    assert len(desk.met) == 4
+    assert desk.summary
+    assert desk.summary.right == 1
+
+
+def test_undo_after_a_correction_forgets_it_all(room: Room):
+    room.study(STAGES, wrong, "right", "undo")
+    assert counted(room.rows()) == []
+    assert flagged(room.rows()) == []
+
+
+def test_a_flag_can_be_set_with_a_word_and_taken_back(room: Room):
+    desk = room.study(STAGES, Command("flag", "题面有歧义"), right, "flag", "flag")
+    assert [m.flagged for m in desk.met] == [False, True, True, False, True]
+    rows = room.rows()
+    assert rows[0].note == "flag: 题面有歧义"
+    assert [row.note for row in flagged(rows)] == ["flag"]
+    assert len(counted(rows)) == 1
+
+
+def test_looking_back_while_the_next_question_waits(room: Room):
+    names = ["pp/trace-number", "pp/trace-list"]
+    desk = room.study(names, Given("1 1 1 1"), "continue", "prove", "continue", "prove", "quit")
+    ids = [(m.question.id, m.phase) for m in desk.met]
+    first, second = ids[0][0], ids[2][0]
+    assert ids == [
+        (first, "question"),
+        (first, "verdict"),
+        (second, "question"),
+        (first, "verdict"),
+        (second, "question"),
+        (first, "verdict"),
+    ]
+    assert desk.met[3].proof == f"proof of {first}"
+    assert desk.summary
+
+
+def test_undo_while_looking_back(room: Room):
+    names = ["pp/trace-number", "pp/trace-list"]
+    desk = room.study(names, "continue", "continue", "why", "undo")
+    assert desk.last.question == desk.met[0].question
+    assert desk.last.phase == "question"
+    assert counted(room.rows()) == []
+
+
+def test_quitting_keeps_everything(room: Room):
+    desk = room.study(["pp/stages", "comm/buffer"], "continue", "continue", "quit")
+    assert desk.summary
+    assert (desk.summary.answered, desk.summary.skipped) == (1, 0)
+    assert len(counted(room.rows())) == 1
+
+
+def test_an_interrupt_leaves_what_was_answered(room: Room):
+    def interrupt(_: Moment) -> Reply:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        room.study(["pp/stages", "comm/buffer"], "continue", "continue", interrupt)
+    assert len(counted(room.rows())) == 1
+
+
+def test_the_next_session_goes_on_where_the_last_one_stopped(room: Room):
+    names = ["pp/stages", "comm/buffer", "pp/order"]
+    first = room.study(names, "continue", "continue", seed=5).met[0].question.id
+    desk = room.study(names, "skip", "skip", seed=5)
+    assert {m.question.id for m in desk.met} == {*names} - {first}
+    room.clock.wait(2 * 86400)
+    assert room.study(names, seed=5).met[0].question.id == first
+
+
+def test_ahead_of_time_it_says_so(room: Room):
+    room.study(STAGES, right, "continue")
+    desk = room.study(STAGES)
+    assert desk.met[0].message == ("study.ahead", {})
+    assert desk.summary
+    assert (desk.summary.due_now, desk.summary.next_due) == (0, START + timedelta(days=2))
+
+
+def test_a_clock_that_goes_back_takes_no_time(room: Room):
+    def back(moment: Moment) -> Given:
+        room.clock.wait(-3600)
+        return right(moment)
+
+    room.study(STAGES, back)
+    assert room.rows()[0].seconds == 0
+
+
+def test_a_question_whose_demo_cannot_be_read_is_passed_over(room: Room):
+    def excerpt(question: Question) -> Excerpt:
+        if question.id == "pp/bug":
+            raise LabError("torch_missing", python="x")
+        return CODE
+
+    room.excerpt = excerpt
+    desk = room.study(["pp/bug", "pp/essay"])
+    assert [m.question.id for m in desk.met] == ["pp/essay"]
+
+
+def test_what_cannot_be_written_is_not_shown_as_judged(room: Room, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object) -> None:
+        raise DiaryError("diary_full", file=room.path, reason="full")
+
+    monkeypatch.setattr(Diary, "append", full)
+    questions = [room.bank.questions["pp/stages"]]
+    desk = Script(right)
+    with Diary(room.path) as diary, pytest.raises(DiaryError):
+        Study(
+            questions, diary, desk, room.clock, lang="zh", seed=1, prove=room.prove,
+            show=lambda _: CODE,
+        ).run()  # fmt: skip
+    assert [moment.phase for moment in desk.met] == ["question"]
+
+
+def test_every_kind_goes_through(room: Room):
+    given: dict[str, object] = {
+        "choice": [0],
+        "numeric": "1",
+        "order": ["forward", "send", "backward", "step"],
+        "cloze": {f"gap{i}": "x" for i in range(1, 5)},
+        "trace": "4 3 2 1",
+        "bug": {"line": 2, "reasons": [0]},
+        "essay": {"text": "激活", "points": [0, 1], "vetoes": []},
+    }
+    names = [
+        "pp/stages",
+        "comm/speed",
+        "pp/order",
+        "pp/cloze",
+        "pp/trace-list",
+        "pp/bug",
+        "pp/essay",
+    ]
+
+    def answer(moment: Moment) -> Reply:
+        return Command("continue") if moment.verdict else Given(given[moment.question.kind])
+
+    desk = room.study(names, *[answer] * 14)
+    assert desk.summary
+    assert (desk.summary.answered, desk.summary.right) == (7, 5)
+
+
+def test_an_essay_that_is_undone_gives_its_text_back(room: Room):
+    essay = {"text": "激活更少", "points": [0], "vetoes": []}
+    desk = room.study(["pp/essay"], Given(essay), "undo")
+    assert desk.last.draft == "激活更少"
+    cloze = {f"gap{i}": "x" for i in range(1, 5)}
+    assert room.study(["pp/cloze"], Given(cloze), "undo").last.draft == cloze
