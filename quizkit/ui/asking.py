@@ -1,71 +1,66 @@
 """Gets an answer out of a terminal, for every kind of question, key by key or typed."""
 
 from collections.abc import Sequence
-from typing import cast, get_args
-
-from rich.console import RenderableType
-from rich.text import Text
 
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order
-from quizkit.tutor.desk import Command, CommandName, Given, Moment
-from quizkit.ui import keymap
+from quizkit.tutor.desk import Command, Given, Moment
 from quizkit.ui.draft import Draft, draft_of
-from quizkit.ui.keymap import State
+from quizkit.ui.hand import Hand, Press
 from quizkit.ui.keys import Keyboard
-from quizkit.ui.parts import footer, help_screen
-from quizkit.ui.question_screen import pre_ticked, question_screen, rubric
+from quizkit.ui.question_screen import pre_ticked, rubric
 from quizkit.ui.screen import Screen
-from quizkit.ui.typing import Typed, type_text
 from quizkit.words import say
-
-Press = tuple[str, int]
-"""What was pressed: the command, and the digit if it was one."""
 
 
 class Asking:
     """One question in front of one learner. Whatever ends it, the draft goes along."""
 
     def __init__(self, screen: Screen, keyboard: Keyboard, moment: Moment) -> None:
-        self.screen = screen
-        self.keyboard = keyboard
         self.moment = moment
-        self.notice = ""
+        self.hand = Hand(screen, keyboard, moment)
 
     def answer(self) -> Given | Command:
         """Show the question and wait for an answer or a command."""
         draft = draft_of(self.moment)
         match self.moment.question:
             case Choice() as question:
-                with self.keyboard:
+                with self.hand.keyboard:
                     return self._several(draft) if question.several else self._single(draft)
             case Order():
-                with self.keyboard:
+                with self.hand.keyboard:
                     return self._order(draft)
             case Cloze() as question:
                 return self._cloze(draft, [*question.gaps])
             case Bug():
-                with self.keyboard:
+                with self.hand.keyboard:
                     return self._bug(draft)
             case Essay():
                 return self._essay(draft)
             case _:
                 return self._one_line(draft)
 
+    def verdict(self) -> Command:
+        """Show the verdict and wait for what is to happen next."""
+        while True:
+            pressed = self.hand.press("verdict", Draft(), 4)
+            if isinstance(pressed, Command):
+                return pressed
+
     def _single(self, draft: Draft) -> Given | Command:
         order = self.moment.asked.order
         while True:
-            pressed = self._press("pick", draft, len(order))
+            pressed = self.hand.press("pick", draft, len(order))
             if isinstance(pressed, Command):
                 return pressed
             if pressed[0] == "pick":
                 return Given([order[pressed[1] - 1]])
-            if self._gives_up():
+            if self.hand.gives_up():
                 return _unknown(draft)
 
     def _several(self, draft: Draft) -> Given | Command:
         order = self.moment.asked.order
         while True:
-            pressed = self._press("tick", draft, len(order))
+            pressed = self.hand.press("tick", draft, len(order))
             if isinstance(pressed, Command):
                 return pressed
             if pressed[0] != "submit":
@@ -74,14 +69,14 @@ class Asking:
                 draft = draft.but(value=picked, place=place)
             elif draft.picked:
                 return Given(sorted(draft.picked))
-            elif self._gives_up():
+            elif self.hand.gives_up():
                 return _unknown(draft)
 
     def _order(self, draft: Draft) -> Given | Command:
         question, order = self.moment.question, self.moment.asked.order
         assert isinstance(question, Order)
         while True:
-            pressed = self._press("order", draft, len(order))
+            pressed = self.hand.press("order", draft, len(order))
             if isinstance(pressed, Command):
                 return pressed
             chosen = draft.steps
@@ -94,8 +89,8 @@ class Asking:
             elif not left:
                 return Given(chosen)
             elif chosen:
-                self.notice = say("ui.order_short", self.moment.lang, left=left)
-            elif self._gives_up():
+                self.hand.notice = say("ui.order_short", self.moment.lang, left=left)
+            elif self.hand.gives_up():
                 return _unknown(draft)
 
     def _bug(self, draft: Draft) -> Given | Command:
@@ -105,7 +100,7 @@ class Asking:
         last = len(code.lines) if code else 0
         while True:
             asked = say("ui.line_asked", self.moment.lang)
-            pressed = self._press("line", draft, 9, f"{asked} (1-{last})> {draft.typed}")
+            pressed = self.hand.press("line", draft, 9, f"{asked} (1-{last})> {draft.typed}")
             if isinstance(pressed, Command):
                 return pressed
             if pressed[0] == "digit":
@@ -117,15 +112,15 @@ class Asking:
                 chosen = Draft({"line": int(draft.typed), "reasons": []}, "reasons")
                 return self._tick(chosen, "reasons")
             elif draft.typed:
-                self.notice = say("ui.line_unknown", self.moment.lang, last=last)
-            elif self._gives_up():
+                self.hand.notice = say("ui.line_unknown", self.moment.lang, last=last)
+            elif self.hand.gives_up():
                 return _unknown(draft)
 
     def _tick(self, draft: Draft, part: str) -> Given | Command:
         """The rubric: which points were said, then which of the things that are false."""
         points, vetoes, rows = rubric(self.moment, True)
         while rows:
-            pressed = self._press("tick", draft, len(rows))
+            pressed = self.hand.press("tick", draft, len(rows))
             if isinstance(pressed, Command):
                 return pressed
             if pressed[0] == "submit":
@@ -145,13 +140,13 @@ class Asking:
         if isinstance(question, Numeric) and question.unit:
             label = say("ui.answer_in", lang, unit=question.unit)
         while True:
-            typed = self._type("type", draft, label)
+            typed = self.hand.type("type", draft, label)
             if isinstance(typed, Command):
                 return typed
             draft = draft.but(typed=typed)
             if typed.strip():
                 return Given(typed.strip())
-            if self._gives_up():
+            if self.hand.gives_up():
                 return _unknown(draft)
 
     def _cloze(self, draft: Draft, names: Sequence[str]) -> Given | Command:
@@ -165,7 +160,7 @@ class Asking:
                 draft = edited
             gap = names[draft.place]
             label = say("ui.gap", self.moment.lang, number=draft.place + 1)
-            typed = self._type("type", draft, label)
+            typed = self.hand.type("type", draft, label)
             if isinstance(typed, Command):
                 return typed
             draft = draft.holding(**{gap: typed.strip()}).but(typed="", cursor=None)
@@ -176,14 +171,14 @@ class Asking:
                 draft = draft.but(stage="review")
             elif typed.strip():
                 return Given(draft.parts)
-            elif self._gives_up():
+            elif self.hand.gives_up():
                 return _unknown(draft)
 
     def _review(self, draft: Draft, names: Sequence[str]) -> Given | Command | Draft:
         """All gaps are filled: hand them in, or go back to one."""
-        with self.keyboard:
+        with self.hand.keyboard:
             while True:
-                pressed = self._press("review", draft, len(names))
+                pressed = self.hand.press("review", draft, len(names))
                 if isinstance(pressed, Command):
                     return pressed
                 if pressed[0] == "edit":
@@ -191,112 +186,20 @@ class Asking:
                     return draft.but(stage="", place=at, typed=str(draft.parts[names[at]]))
                 if any(draft.parts.values()):
                     return Given(draft.parts)
-                if self._gives_up():
+                if self.hand.gives_up():
                     return _unknown(draft)
 
     def _essay(self, draft: Draft) -> Given | Command:
         while draft.stage != "rubric":
-            typed = self._type("compose", draft, "", multiline=True)
+            typed = self.hand.type("compose", draft, "", multiline=True)
             if isinstance(typed, Command):
                 return typed
             if typed.strip():
                 draft = pre_ticked(self.moment, typed.strip())
-            elif self._gives_up():
+            elif self.hand.gives_up():
                 return _unknown(draft)
-        with self.keyboard:
+        with self.hand.keyboard:
             return self._tick(draft, "points")
-
-    def _press(self, state: State, draft: Draft, last: int, prompt: str = "") -> Press | Command:
-        """Paint, then the next key that means something."""
-        with self.keyboard:
-            self._paint(state, draft, last, prompt)
-            while True:
-                key = self.keyboard.read()
-                if key == "eof":
-                    return Command("quit", draft=draft)
-                if key == "redraw":
-                    self._paint(state, draft, last, prompt)
-                    continue
-                command = keymap.bound(state, key)
-                digit = int(key) if key in "0123456789" else 0
-                if command is None or digit > last:
-                    continue
-                self.notice = self.notice if command == "reveal" or command == "submit" else ""
-                if command == "help":
-                    self.help(state, last)
-                    self._paint(state, draft, last, prompt)
-                elif command in get_args(CommandName):
-                    return self.command(command, draft)
-                else:
-                    return command, digit
-
-    def command(self, name: str, draft: Draft | None) -> Command:
-        """A command of the session; a flag may bring a word along."""
-        value = self._flag() if name == "flag" and not self.moment.flagged else None
-        return Command(cast("CommandName", name), value, draft)
-
-    def help(self, state: State, last: int) -> None:
-        """The keys of this state, until one is pressed."""
-        lang = self.moment.lang
-        with self.keyboard:
-            key = "redraw"
-            while key == "redraw":
-                back = Text(say("ui.help_back", lang), "dim")
-                self.screen.paint(help_screen(state, lang, last), Text(""), back)
-                key = self.keyboard.read()
-
-    def _type(
-        self, state: State, draft: Draft, label: str, multiline: bool = False
-    ) -> str | Command:
-        """Paint, then let type; a chord gives the text back as the draft."""
-
-        def paint() -> None:
-            self._paint(state, draft, 0)
-
-        while True:
-            paint()
-            self._load_editor()
-            typed: Typed = type_text(
-                lambda: f"{label}> ",
-                draft=draft.typed,
-                multiline=multiline,
-                commands=keymap.chords(),
-                redraw=paint,
-                cursor=draft.cursor,
-            )
-            if typed.command is None:
-                return typed.text
-            self.notice = ""
-            draft = draft.but(typed=typed.text, cursor=typed.cursor)
-            if typed.command != "help":
-                return self.command(typed.command, draft)
-            self.help(state, 0)
-
-    def _flag(self) -> str:
-        """A word on what is wrong with the question."""
-        self._load_editor()
-        asked = say("ui.flag_asked", self.moment.lang)
-        return type_text(lambda: f"{asked}> ", commands={}).text.strip()
-
-    def _load_editor(self) -> None:
-        # It takes a moment, in which what is typed ahead must not land on the screen.
-        with self.keyboard:
-            import prompt_toolkit.shortcuts  # noqa: F401  # pyright: ignore[reportUnusedImport]
-
-    def _gives_up(self) -> bool:
-        """Handing in nothing asks back once: it counts as an answer."""
-        asked = say("ui.nothing_yet", self.moment.lang)
-        again, self.notice = self.notice == asked, asked
-        return again
-
-    def _paint(self, state: State, draft: Draft, last: int, prompt: str = "") -> None:
-        parts: list[RenderableType] = [question_screen(self.moment, draft)]
-        if state == "compose":
-            parts += [Text(""), Text(say("ui.compose", self.moment.lang), "dim")]
-        if self.notice:
-            parts += [Text(""), Text(self.notice, "bold")]
-        parts += [Text(""), footer(state, self.moment.lang, last)]
-        self.screen.paint(*parts, prompt=prompt)
 
 
 def _moved(pressed: Press, place: int, count: int) -> tuple[int, int | None]:

@@ -101,6 +101,11 @@ def line_command(line: str) -> str | None:
     return None
 
 
+def allows(state: State, command: str) -> bool:
+    """Whether the command means something in a state."""
+    return any(b.command == command and state in b.states for b in KEYMAP)
+
+
 def footer(state: State, lang: Lang, last: int = 4, manner: Manner = "keys") -> list[str]:
     """What can be pressed now, as `key label`, in the order of the keymap."""
     shown = (_pressed(b, state, manner).format(last=last) for b in _here(state, manner))

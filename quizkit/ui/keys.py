@@ -27,6 +27,8 @@ _SEQUENCES = {
     "[A": "up", "[B": "down", "[C": "right", "[D": "left",
     "OA": "up", "OB": "down", "OC": "right", "OD": "left", "OM": "enter",
 }  # fmt: skip
+_PASTES_MARKED, _PASTES_BARE = "\x1b[?2004h", "\x1b[?2004l"
+_CURSOR_SHOWN = "\x1b[?25h"
 _PASTE_BEGINS, _PASTE_ENDS = "[200~", "\x1b[201~"
 _ESCAPE_WAIT = 0.05
 _PASTE_WAIT = 1.0
@@ -59,6 +61,8 @@ class Keyboard:
             for number, handler in self._signals().items():
                 self._handlers[number] = signal.signal(number, handler)
             self._take()
+        else:  # whoever was let at the terminal meanwhile has switched this off
+            self._write(_PASTES_MARKED)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -94,6 +98,10 @@ class Keyboard:
             if key:
                 return key
 
+    def put_back(self, typed: str) -> None:
+        """What another reader took from the terminal and had no use for."""
+        self._waiting += typed
+
     def flush(self) -> None:
         """Forget what was pressed while nobody was asked anything."""
         self._waiting = ""
@@ -113,7 +121,8 @@ class Keyboard:
             self._waiting += "\x0c"
         if self._fd in ready:
             try:
-                got = os.read(self._fd, 4096)
+                # One byte at a time: what is typed ahead stays where whoever reads next finds it.
+                got = os.read(self._fd, 1)
             except OSError:  # the terminal is gone
                 got = b""
             self._ended = not got
@@ -183,10 +192,10 @@ class Keyboard:
         mode[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
         mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
         termios.tcsetattr(self._fd, termios.TCSADRAIN, mode)
-        self._write("\x1b[?2004h")
+        self._write(_PASTES_MARKED)
 
     def _give_back(self) -> None:
-        self._write("\x1b[?2004l\x1b[?25h")
+        self._write(_PASTES_BARE + _CURSOR_SHOWN)
         termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
 
     def _signals(self) -> dict[signal.Signals, Handler]:
@@ -198,9 +207,9 @@ class Keyboard:
         }
 
     def _leave(self, number: int, _: FrameType | None) -> None:
-        """Give the terminal back, then do what the signal does when nobody minds it."""
+        """Give the terminal back, then let the signal do what it did before."""
         self._give_back()
-        mine = signal.signal(number, signal.SIG_DFL)
+        mine = signal.signal(number, self._handlers[signal.Signals(number)])
         os.kill(os.getpid(), number)
         # Only after a stop does anything run from here: the shell has continued us.
         signal.signal(number, mine)

@@ -31,7 +31,8 @@ def head(moment: Moment, plain: bool) -> RenderableType:
     if plain:
         key = "ui.number_of" if moment.total else "ui.number_open"
         number = say(key, lang, number=moment.number, total=moment.total)
-        return Text(f"{number}. {', '.join(facts)}", overflow="fold")
+        stop, comma = ("。", "，") if lang == "zh" else (". ", ", ")
+        return Text(f"{number}{stop}{comma.join(facts)}", overflow="fold")
     number = f"{moment.number}/{moment.total}" if moment.total else f"{moment.number}"
     line = Text(number, "bold", overflow="fold")
     line.append("  " + "  ".join(facts), "not bold dim")
@@ -46,6 +47,16 @@ def rule(title: str = "", style: str = "dim") -> RenderableType:
 def section(title: str, *content: RenderableType) -> list[RenderableType]:
     """A heading and what stands under it, a blank line above."""
     return [Text(""), Text(title, "bold"), *content]
+
+
+def bracketed(words: Sequence[str], lang: Lang) -> str:
+    """Words said in passing, in the language's own brackets."""
+    return f"（{'，'.join(words)}）" if lang == "zh" else f" ({', '.join(words)})"
+
+
+def colon(lang: Lang) -> str:
+    """The language's own colon."""
+    return "：" if lang == "zh" else ": "
 
 
 def note(said: Note, lang: Lang) -> str:
@@ -77,7 +88,7 @@ def numbered(
             cells.append(Text(">" if at == here else " ", "bold"))
         if signs is not None:
             cells.append(Text(*signs[at]))
-        cells.append(Text(str(first + at + 1), "bold"))
+        cells.append(Text(f"{first + at + 1})", "bold"))
         if ticked is not None:
             cells.append(Text("[x]" if ticked[at] else "[ ]", "bold" if ticked[at] else ""))
         grid.add_row(*cells, row)

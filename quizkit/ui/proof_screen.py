@@ -16,7 +16,7 @@ from quizkit.tutor.asked import show_number
 from quizkit.tutor.desk import Moment
 from quizkit.ui.chart import charts
 from quizkit.ui.inline import CODE
-from quizkit.ui.parts import RIGHT, WRONG, pairs, section
+from quizkit.ui.parts import RIGHT, WRONG, colon, pairs, section
 from quizkit.ui.report_screen import options, state
 from quizkit.ui.timeline import draw, headline
 from quizkit.words import Lang, say
@@ -91,8 +91,10 @@ def _off(said: float, measured: float, lang: Lang) -> str:
     gap = abs(said - measured)
     if gap <= _CLOSE * max(abs(said), abs(measured)):
         return say("ui.exact", lang)
-    error = f"{100 * gap / abs(measured):.3g}%" if measured else show_number(gap)
-    return say("ui.off", lang, error=error)
+    if not measured:
+        return say("ui.off", lang, error=show_number(gap))
+    percent = 100 * gap / abs(measured)
+    return say("ui.off", lang, error=f"{percent:.0f}%" if percent >= 100 else f"{percent:.3g}%")
 
 
 def _metrics(proof: ProofView, lang: Lang) -> list[RenderableType]:
@@ -125,7 +127,7 @@ def _claim(
     truth = judged.truths[-1] if judged.truths else "error"
     word = say("ui.undecided" if truth == "error" else f"ui.{truth}", lang)
     line = Text(overflow="fold")
-    line.append(f"{word}: ", RIGHT if judged.holds else WRONG)
+    line.append(word + colon(lang), RIGHT if judged.holds else WRONG)
     line.append(f"`{judged.claim}`" if plain else str(judged.claim), CODE)
     if role := _role(moment, judged, truth):
         line.append(f"  {role}", "bold")

@@ -13,7 +13,7 @@ from quizkit.ui.code import listing
 from quizkit.ui.draft import Draft
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
-from quizkit.ui.parts import head, numbered, said, section
+from quizkit.ui.parts import bracketed, head, numbered, said, section
 from quizkit.words import say
 
 _GAP = re.compile(r"\[\[(\w+)\]\]")
@@ -90,7 +90,8 @@ def rubric(moment: Moment, plain: bool) -> tuple[list[RubricPoint], list[Veto], 
     rows: list[Text] = []
     for point in points:
         row = inline(moment.asked.fill(point.says, moment.lang), plain)
-        rows.append(row.append(f" ({say('ui.points', moment.lang, points=point.points)})", "dim"))
+        worth = say("ui.points", moment.lang, points=point.points)
+        rows.append(row.append(bracketed([worth], moment.lang), "dim"))
     rows += [inline(moment.asked.fill(veto.says, moment.lang), plain) for veto in vetoes]
     return list(points), list(vetoes), rows
 

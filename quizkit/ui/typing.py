@@ -50,15 +50,22 @@ def type_text(
     moment of `time.monotonic`; what was typed by then is handed in. `redraw` paints what stands
     above the prompt, after Ctrl-L, a resize, or a pause by Ctrl-Z.
     """
+    from quizkit.ui.keys import Keyboard
+
     typed = Typed(draft, cursor=len(draft) if cursor is None else cursor)
-    while True:
-        typed = _type(prompt, typed, multiline, commands, deadline, redraw is not None)
-        if typed.command == "suspend":
-            os.kill(0, signal.SIGTSTP)
-        elif typed.command != _REDRAW:
-            return typed
-        if redraw:
-            redraw()
+    size = os.get_terminal_size()
+    # The editor takes a moment to load, in which what is typed must not land on the screen.
+    with Keyboard():
+        while True:
+            drawn_for = size if redraw else None
+            typed = _type(prompt, typed, multiline, commands, deadline, drawn_for)
+            if typed.command == "suspend":
+                os.kill(0, signal.SIGTSTP)
+            elif typed.command != _REDRAW:
+                return typed
+            size = os.get_terminal_size()
+            if redraw:
+                redraw()
 
 
 def _type(
@@ -67,9 +74,9 @@ def _type(
     multiline: bool,
     commands: Mapping[str, str],
     deadline: float | None,
-    redraws: bool,
+    drawn_for: os.terminal_size | None,
 ) -> Typed:
-    """Type until something ends it."""
+    """Type until something ends it, if only that the screen was drawn for another size."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.application import get_app
     from prompt_toolkit.output.vt100 import Vt100_Output
@@ -84,7 +91,6 @@ def _type(
 
     async def watch() -> None:
         app = get_app()
-        size = app.output.get_size()
         while True:
             left = _REFRESH if deadline is None else min(_REFRESH, deadline - time.monotonic())
             await asyncio.sleep(max(0.0, left))
@@ -93,13 +99,13 @@ def _type(
             buffer = app.current_buffer
             if deadline is not None and time.monotonic() >= deadline:
                 app.exit(result=Typed(buffer.text, None, True))
-            elif redraws and app.output.get_size() != size:
+            elif drawn_for and os.get_terminal_size() != drawn_for:
                 app.exit(result=Typed(buffer.text, _REDRAW, False, buffer.cursor_position))
 
     def begin() -> None:
         app = get_app()
         app.current_buffer.cursor_position = typed.cursor
-        if redraws or deadline is not None:
+        if drawn_for or deadline is not None:
             app.create_background_task(watch())
 
     try:
@@ -146,5 +152,15 @@ def _bindings(multiline: bool, commands: Mapping[str, str]) -> "KeyBindings":
 def _size() -> "Size":
     from prompt_toolkit.data_structures import Size
 
-    columns, rows = os.get_terminal_size(sys.stdout.fileno())
+    columns, rows = os.get_terminal_size()
     return Size(rows=rows or 24, columns=columns or 80)
+
+
+def typed_ahead() -> str:
+    """What the editor has read beyond the end of a text, and holds for itself; it is given up."""
+    if "prompt_toolkit" not in sys.modules:
+        return ""
+    from prompt_toolkit.application import get_app_session
+    from prompt_toolkit.input.typeahead import get_typeahead
+
+    return "".join(press.data for press in get_typeahead(get_app_session().input))

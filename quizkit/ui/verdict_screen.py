@@ -5,19 +5,20 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from quizkit.bank.formula import FormulaError
-from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Option, Order, Trace
-from quizkit.tutor.asked import show_number
+from quizkit.bank.model import Bug, Choice, Cloze, Essay, Order, Trace
 from quizkit.tutor.desk import Moment
 from quizkit.tutor.verdict import Verdict
 from quizkit.ui.code import listing
 from quizkit.ui.draft import Draft
+from quizkit.ui.explain_screen import explanation, followup, spoken, why
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
 from quizkit.ui.parts import (
     PARTLY,
     RIGHT,
     WRONG,
+    bracketed,
+    colon,
     head,
     note,
     numbered,
@@ -104,78 +105,12 @@ def outcome(moment: Moment, plain: bool) -> list[RenderableType]:
     return parts
 
 
-def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
-    """Why the answer is what it is."""
-    text = prose(moment.asked.fill(moment.question.explain, moment.lang), plain)
-    parts = section(say("ui.explain", moment.lang), text)
-    if isinstance(moment.question, Choice) and not moment.why:
-        wrong = [i for i in Draft(moment.given).picked if not moment.question.options[i].correct]
-        for index in wrong:
-            option = moment.question.options[index]
-            if option.why:
-                parts += [Text(""), _why_option(moment, index, option, plain)]
-    return parts
-
-
-def why(moment: Moment, plain: bool) -> list[RenderableType]:
-    """What speaks for and against every answer that could be given."""
-    question, lang = moment.question, moment.lang
-    rows: list[RenderableType] = []
-    match question:
-        case Choice():
-            title = "ui.why"
-            shown = [(index, question.options[index]) for index in moment.asked.order]
-            rows += [_why_option(moment, index, option, plain) for index, option in shown]
-        case Numeric() if question.traps:
-            title = "ui.why_traps"
-            for trap in question.traps:
-                row = inline(moment.asked.fill(trap.forgot, lang), plain)
-                try:
-                    value = show_number(trap.formula.number(moment.asked.values))
-                except FormulaError:  # with these numbers this mistake leads nowhere
-                    continue
-                gives = say("ui.trap_value", lang, formula=trap.formula.source, value=value)
-                rows.append(row.append(" ").append_text(inline(f"({gives})", plain)))
-        case Essay() if question.vetoes:
-            title = "ui.why_traps"
-            for veto in question.vetoes:
-                row = inline(moment.asked.fill(veto.says, lang), plain)
-                reason = inline(moment.asked.fill(veto.why, lang), plain)
-                rows.append(row.append(": ").append_text(reason))
-        case _:
-            title = "ui.why"
-    if not rows:
-        return [Text(""), Text(say("ui.why_none", lang), "dim")]
-    return section(say(title, lang), *rows)
-
-
-def spoken(moment: Moment, plain: bool) -> list[RenderableType]:
-    """What a strong candidate would say aloud."""
-    text = moment.question.say
-    if text is None:
-        return [Text(""), Text(say("ui.say_none", moment.lang), "dim")]
-    return section(say("ui.say", moment.lang), prose(moment.asked.fill(text, moment.lang), plain))
-
-
 def proved(moment: Moment, width: int, plain: bool) -> list[RenderableType]:
     """The run, if there was one."""
     # Loaded when somebody asks for a proof: it brings the laboratory with it.
     from quizkit.ui.proof_screen import proof_screen
 
     return proof_screen(moment, width, plain)
-
-
-def followup(moment: Moment, plain: bool) -> list[RenderableType]:
-    """What an interviewer would ask next, and where the answer can be read up."""
-    parts: list[RenderableType] = []
-    if moment.why and moment.question.sources:
-        sources = [Text(source, overflow="fold") for source in moment.question.sources]
-        parts += section(say("ui.sources", moment.lang), *sources)
-    if moment.followup:
-        # Its numbers are not drawn yet, so only its first line, with its places open.
-        prompt = moment.followup.prompt[moment.lang].strip().split("\n")[0]
-        parts += section(say("ui.followup", moment.lang), inline(prompt, plain))
-    return parts
 
 
 def standing(moment: Moment, plain: bool) -> list[RenderableType]:
@@ -214,7 +149,7 @@ def _answers(moment: Moment, plain: bool) -> list[RenderableType]:
         case _:
             answers: list[tuple[str, RenderableType]] = [
                 (say("ui.yours", lang), Text(_given(moment), overflow="fold")),
-                (say("ui.expected", lang), inline(verdict.expected[lang], plain)),
+                (say("ui.expected", lang), Text(verdict.expected[lang], overflow="fold")),
             ]
             return [Text(""), pairs(answers)]
 
@@ -244,21 +179,8 @@ def _marked_options(moment: Moment, picked: Sequence[int], plain: bool) -> Rende
         words += [say("ui.option_yours", lang)] if mine else []
         style = RIGHT if correct else WRONG if mine else ""
         signs.append(("✓" if correct else "✗" if mine else " ", style))
-        rows.append(row.append(f"  ({', '.join(words)})", style) if words else row)
+        rows.append(row.append(bracketed(words, lang), style) if words else row)
     return numbered(rows, None if plain else signs)
-
-
-def _why_option(moment: Moment, index: int, option: Option, plain: bool) -> RenderableType:
-    lang = moment.lang
-    place = moment.asked.order.index(index)
-    word = say("ui.option_right" if option.correct else "ui.option_wrong", lang)
-    line = Text(word, "green" if option.correct else "red")
-    if option.why:
-        line.append(": ", "default")
-        line.append_text(inline(moment.asked.fill(option.why, lang), plain, "default"))
-    if option.myth:
-        line.append(f" [{option.myth}]", "dim default")
-    return numbered([line], first=place)
 
 
 def _rubric_said(moment: Moment, plain: bool) -> list[RenderableType]:
@@ -270,12 +192,12 @@ def _rubric_said(moment: Moment, plain: bool) -> list[RenderableType]:
     for at, row in enumerate(rows[:split]):
         told = at in given.ticks("points")
         word = say("ui.said" if told else "ui.unsaid", lang)
-        lines.append(Text(f"{word}: ", "green" if told else "red").append_text(_plain(row)))
+        lines.append(Text(word + colon(lang), "green" if told else "red").append_text(_plain(row)))
     for at, row in enumerate(rows[split:]):
         if at in given.ticks("vetoes"):
             reason = inline(moment.asked.fill(vetoes[at].why, lang), plain)
-            line = Text(f"{say('ui.said_false', lang)}: ", WRONG).append_text(_plain(row))
-            lines.append(line.append(" ").append_text(_plain(reason)))
+            line = Text(say("ui.said_false", lang) + colon(lang), WRONG).append_text(_plain(row))
+            lines.append(line.append(colon(lang)).append_text(_plain(reason)))
     text = str(given.parts.get("text", "")) or given.text
     if text:
         mine = Text(text, "italic", overflow="fold")

@@ -136,7 +136,7 @@ WORDS: Words = {
         "zh": "行号在 1 到 {last} 之间",
         "en": "Lines are numbered 1 to {last}",
     },
-    "line_chosen": {"zh": "你选的是第 {line} 行", "en": "You chose line {line}"},
+    "line_chosen": {"zh": "第 {line} 行", "en": "line {line}"},
     "reasons_asked": {
         "zh": "先自己说出为什么，再勾上你说到的：",
         "en": "Say why in your own words, then tick what you said:",
@@ -178,11 +178,11 @@ WORDS: Words = {
     },
     "line_essay": {"zh": "写完后输入一个空行", "en": "End with an empty line"},
     "line_none": {"zh": "无", "en": "none"},
-    "line_verdict": {"zh": "回车继续，:? 看命令", "en": "Enter goes on, :? lists commands"},
+    "line_verdict": {"zh": "回车继续，1-4 改评分", "en": "Enter goes on, 1-4 grades"},
     "line_help": {"zh": ":? 看命令", "en": ":? lists commands"},
     "line_unread": {
-        "zh": "看不懂「{line}」。{wanted}；:? 看命令",
-        "en": 'Cannot read "{line}". {wanted}; :? lists commands',
+        "zh": "看不懂「{line}」。:? 看命令",
+        "en": 'Cannot read "{line}". :? lists commands',
     },
     "line_end": {
         "zh": "输入结束了，答过的都已保存",
@@ -207,7 +207,7 @@ WORDS: Words = {
     "your_line": {"zh": "你选的行", "en": "your line"},
     "myth": {"zh": "误区", "en": "Misconception"},
     "trap": {"zh": "你可能漏了", "en": "What was probably forgotten"},
-    "trap_value": {"zh": "`{formula}` 得 {value}", "en": "`{formula}` gives {value}"},
+    "trap_value": {"zh": "`{formula}` = {value}", "en": "`{formula}` = {value}"},
     "explain": {"zh": "讲解", "en": "Why"},
     "why": {"zh": "逐项解释", "en": "Option by option"},
     "why_traps": {"zh": "常见的错法", "en": "How people get it wrong"},

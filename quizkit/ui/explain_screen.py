@@ -1,0 +1,94 @@
+"""What can be learned from a verdict: why, why each option, what to say aloud, what comes next."""
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from quizkit.bank.formula import FormulaError
+from quizkit.bank.model import Choice, Essay, Numeric, Option
+from quizkit.tutor.asked import show_number
+from quizkit.tutor.desk import Moment
+from quizkit.ui.draft import Draft
+from quizkit.ui.inline import inline
+from quizkit.ui.markup import prose
+from quizkit.ui.parts import colon, numbered, section
+from quizkit.words import say
+
+
+def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
+    """Why the answer is what it is."""
+    text = prose(moment.asked.fill(moment.question.explain, moment.lang), plain)
+    parts = section(say("ui.explain", moment.lang), text)
+    if isinstance(moment.question, Choice) and not moment.why:
+        wrong = [i for i in Draft(moment.given).picked if not moment.question.options[i].correct]
+        for index in wrong:
+            option = moment.question.options[index]
+            if option.why:
+                parts += [Text(""), _why_option(moment, index, option, plain)]
+    return parts
+
+
+def why(moment: Moment, plain: bool) -> list[RenderableType]:
+    """What speaks for and against every answer that could be given."""
+    question, lang = moment.question, moment.lang
+    rows: list[RenderableType] = []
+    match question:
+        case Choice():
+            title = "ui.why"
+            shown = [(index, question.options[index]) for index in moment.asked.order]
+            rows += [_why_option(moment, index, option, plain) for index, option in shown]
+        case Numeric() if question.traps:
+            title = "ui.why_traps"
+            for trap in question.traps:
+                row = inline(moment.asked.fill(trap.forgot, lang), plain)
+                try:
+                    value = show_number(trap.formula.number(moment.asked.values))
+                except FormulaError:  # with these numbers this mistake leads nowhere
+                    continue
+                gives = say("ui.trap_value", lang, formula=trap.formula.source, value=value)
+                row.append(" ").append_text(inline(gives, plain))
+                rows.append(row)
+        case Essay() if question.vetoes:
+            title = "ui.why_traps"
+            for veto in question.vetoes:
+                row = inline(moment.asked.fill(veto.says, lang), plain)
+                reason = inline(moment.asked.fill(veto.why, lang), plain)
+                rows.append(row.append(colon(lang)).append_text(reason))
+        case _:
+            title = "ui.why"
+    if not rows:
+        return [Text(""), Text(say("ui.why_none", lang), "dim")]
+    return section(say(title, lang), *rows)
+
+
+def spoken(moment: Moment, plain: bool) -> list[RenderableType]:
+    """What a strong candidate would say aloud."""
+    text = moment.question.say
+    if text is None:
+        return [Text(""), Text(say("ui.say_none", moment.lang), "dim")]
+    return section(say("ui.say", moment.lang), prose(moment.asked.fill(text, moment.lang), plain))
+
+
+def followup(moment: Moment, plain: bool) -> list[RenderableType]:
+    """What an interviewer would ask next, and where the answer can be read up."""
+    parts: list[RenderableType] = []
+    if moment.why and moment.question.sources:
+        sources = [Text(source, overflow="fold") for source in moment.question.sources]
+        parts += section(say("ui.sources", moment.lang), *sources)
+    if moment.followup:
+        # Its numbers are not drawn yet, so only its first line, with its places open.
+        prompt = moment.followup.prompt[moment.lang].strip().split("\n")[0]
+        parts += section(say("ui.followup", moment.lang), inline(prompt, plain))
+    return parts
+
+
+def _why_option(moment: Moment, index: int, option: Option, plain: bool) -> RenderableType:
+    lang = moment.lang
+    place = moment.asked.order.index(index)
+    word = say("ui.option_right" if option.correct else "ui.option_wrong", lang)
+    line = Text(word, "green" if option.correct else "red")
+    if option.why:
+        line.append(colon(lang), "default")
+        line.append_text(inline(moment.asked.fill(option.why, lang), plain, "default"))
+    if option.myth:
+        line.append(f" [{option.myth}]", "dim default")
+    return numbered([line], first=place)

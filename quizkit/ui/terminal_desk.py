@@ -1,0 +1,83 @@
+"""The desk that is a terminal: a painted screen, single keys, and an editor where text is typed."""
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.text import Text
+
+from quizkit.tutor.desk import Command, Given, Moment, Summary
+from quizkit.ui.asking import Asking
+from quizkit.ui.draft import Draft
+from quizkit.ui.keys import Keyboard
+from quizkit.ui.line_desk import LineDesk
+from quizkit.ui.parts import section
+from quizkit.ui.screen import Screen
+from quizkit.ui.summary_screen import summary_screen
+from quizkit.words import Lang, say
+
+NARROWEST = 40  # columns; below, nothing can be laid out and input goes line by line
+
+
+class TerminalDesk:
+    """Shows moments on a screen. Between questions the terminal is as it was before."""
+
+    def __init__(self, console: Console, lang: Lang) -> None:
+        self._screen = Screen(console)
+        self._keyboard = Keyboard()
+        self._lines = LineDesk(sys.stdin, sys.stdout)
+        self._lang: Lang = lang
+        self._narrow = False
+        self._unsent = ""
+
+    def meet(self, moment: Moment) -> Given | Command:
+        """Show the moment and wait for an answer or a command."""
+        self._lang = moment.lang
+        if self._is_narrow():
+            return self._lines.meet(moment)
+        asking = Asking(self._screen, self._keyboard, moment)
+        said = asking.verdict() if moment.phase == "verdict" else asking.answer()
+        self._unsent = ""
+        if isinstance(said, Command) and said.name == "quit":
+            self._unsent = _unsent(said.draft)
+        return said
+
+    @contextmanager
+    def busy(self, text: str) -> Generator[None]:
+        """Held while a run goes on: keys are swallowed, Ctrl-C reaches the run."""
+        hint = Text(f"{text}  ").append(say("ui.stop_run", self._lang), "dim")
+        with self._keyboard:
+            try:
+                # ASCII, as a spinner of dots is nothing at all in some fonts.
+                with self._screen.console.status(hint, spinner="line"):
+                    yield
+            finally:
+                self._keyboard.flush()
+
+    def end(self, summary: Summary) -> None:
+        """The session is over; what was typed and not handed in is given back."""
+        if self._narrow:
+            self._lines.end(summary)
+            return
+        if self._unsent:
+            mine = Text(self._unsent, "italic", overflow="fold")
+            self._screen.add(*section(say("ui.unsent", summary.lang), mine))
+        self._screen.add(summary_screen(summary))
+
+    def _is_narrow(self) -> bool:
+        """Whether there is too little room for a screen; said once each time it happens."""
+        width = self._screen.console.width
+        if width >= NARROWEST:
+            self._narrow = False
+        elif not self._narrow:
+            self._narrow = True
+            self._lines.tell(say("ui.narrow", self._lang, width=width, least=NARROWEST))
+        return self._narrow
+
+
+def _unsent(draft: object) -> str:
+    """The text in a draft that nobody has seen yet."""
+    if not isinstance(draft, Draft):
+        return ""
+    return (draft.typed or str(draft.parts.get("text", ""))).strip()

@@ -1,0 +1,50 @@
+"""Hand-made questions, one of each kind and more, and real runs to hold them against."""
+
+import json
+from pathlib import Path
+
+from quizkit.bank.model import Bug, Question, Trace
+from quizkit.bank.reader import Bank
+from quizkit.lab.catalogue import find
+from quizkit.lab.excerpt import Excerpt
+from quizkit.lab.report import Report
+from quizkit.proof.view import ProofView, view
+from quizkit.tutor.asked import Asked, ask
+
+KINDS = ("single", "several", "number", "order", "cloze", "trace", "bug", "essay")
+_HERE = Path(__file__).parent
+_REPORTS = _HERE.parent / "lab" / "reports"
+_RUNS = {"single": "ring_attention", "number": "pipeline", "bug": "all_reduce_average"}
+_CODE = (
+    "def merge(out, lse, block_out, block_lse):",
+    '    """Join two blocks."""',
+    "    new_lse = torch.logaddexp(lse, block_lse)",
+    "    # a comment that is rather long, so that sixty columns are not enough for all of it",
+    "    return (out + block_out) / 2, new_lse",
+)
+
+
+def questions() -> dict[str, Question]:
+    bank = Bank.load(_HERE / "shelf")
+    assert not bank.problems, bank.problems
+    return {question.id.split("/")[1]: question for question in bank.questions.values()}
+
+
+def code(question: Question) -> Excerpt | None:
+    if not isinstance(question, Trace | Bug):
+        return None
+    return Excerpt(_CODE, 10, frozenset({5}) if isinstance(question, Bug) else frozenset())
+
+
+def asked(name: str, seed: int = 1) -> Asked:
+    question = questions()[name]
+    return ask(question, seed, code(question))
+
+
+def proof(asked: Asked, own: bool = True) -> ProofView:
+    """A run that was really made, held against the question's key."""
+    question = asked.question
+    assert question.proof
+    path = _REPORTS / f"{_RUNS[question.id.split('/')[1]]}.json"
+    report = Report.from_json(json.loads(path.read_text(encoding="utf-8")))
+    return view(question, asked.values, own, report, find(question.proof.demo))

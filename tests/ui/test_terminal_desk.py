@@ -1,0 +1,362 @@
+"""The terminal desk as a person meets it: a real pseudo-terminal, real keys."""
+
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from quizkit.diary import Diary
+from quizkit.ui import keymap
+
+COLOUR = re.compile(rb"\x1b\[(?:[\d;]*;)?(?:3[0-79]|4[0-79]|9\d|10\d|[34]8;[\d;]*)m")
+DRIVER = Path(__file__).parent / "driver.py"
+
+
+def footer_is_whole(text: str, state: keymap.State, lang: str, last: int) -> bool:
+    lines = " ".join(text.split())
+    return all(" ".join(item.split()) in lines for item in keymap.footer(state, lang, last))
+
+
+@pytest.mark.parametrize(("lang", "columns"), [("en", 80), ("zh", 60), ("zh", 120)])
+def test_every_kind_is_answered(sit, written, lang: str, columns: int):
+    names = ("single", "several", "number", "order", "cloze", "trace", "bug", "essay")
+    desk = sit(*names, "--lang", lang, columns=columns, rows=45)
+    here = {number: f"{number}/8" for number in range(1, 9)}
+
+    def shows(number: int, state: keymap.State, last: int = 0) -> None:
+        ready = f"{here[number]}  pp"
+        desk.wait(lambda t: ready in t and footer_is_whole(t, state, lang, last), ready + state)
+
+    def go_on(verdict: str) -> None:
+        desk.wait(lambda text: footer_is_whole(text, "verdict", lang, 4), verdict)
+        desk.press("\r")
+
+    shows(1, "pick", 4)
+    desk.press("1")
+    go_on("single")
+    shows(2, "tick", 3)
+    desk.press("1", "\x1b[B", " ", "1", "3", "\r")  # the first is ticked and taken off again
+    go_on("several")
+    shows(3, "type")
+    desk.press("50%", "\r")
+    go_on("number")
+    shows(4, "order", 4)
+    desk.press("1", "3", "\x7f", "2", "3", "4", "\r")
+    go_on("order")
+    shows(5, "type")
+    desk.press("优化器状态", "\r")
+    desk.until("[1 优化器状态]" if lang == "zh" else "gap 2>")
+    desk.press("grad", "\r")
+    desk.wait(lambda text: footer_is_whole(text, "review", lang, 2), "review")
+    desk.press("2")
+    desk.until("grad")
+    desk.press("ients", "\r")
+    desk.wait(lambda text: footer_is_whole(text, "review", lang, 2), "review again")
+    desk.press("\r")
+    go_on("cloze")
+    shows(6, "type")
+    desk.press("2", "\r")
+    go_on("trace")
+    shows(7, "line")
+    desk.press("4", "\x7f", "5", "\r")
+    desk.until("[ ]")
+    desk.press("2", "\r")
+    go_on("bug")
+    shows(8, "compose")
+    desk.press("分母 spans", "\r", "second line", "\x1b\r")
+    desk.until("[x]")
+    desk.press("\x1b[B", " ", "\r")
+    go_on("essay")
+    assert desk.close() == 0
+    given = [line["given"] for line in written() if "given" in line]
+    assert given == [
+        [1],
+        [0, 2],
+        "50%",
+        ["steady", "step", "warm", "drain"],
+        {"gap1": "优化器状态", "gap2": "gradients"},
+        "2",
+        {"line": 5, "reasons": [1]},
+        {"text": "分母 spans\nsecond line", "points": [0, 1], "vetoes": []},
+    ]
+    assert desk.echoes
+
+
+def test_toggling_keeps_what_is_typed_and_where_options_stand(sit, written):
+    desk = sit("number", "single", "essay", rows=45)
+    desk.until("answer>")
+    desk.press("0.5")
+    desk.until("answer> 0.5")
+    desk.press("\x1b[D", "\x14")
+    desk.until("答案> 0.5")
+    assert "气泡（bubble）占整步多少" in desk.text
+    desk.press("2", "\r")  # the cursor is where it was: before the 5
+    desk.until("我答对了")
+    desk.press(" ")
+    desk.until("不会，看答案")
+    places = re.findall(r"^\d\) (?:one|two|four)$", desk.text, re.MULTILINE)
+    desk.press("t")
+    desk.until("1-4 answer")
+    assert len(places) == 3
+    assert re.findall(r"^\d\) (?:one|two|four)$", desk.text, re.MULTILINE) == places
+    desk.press("1", " ")
+    desk.until("Why carry")
+    desk.press("first", "\r", "第二行")
+    desk.until("第二行")
+    desk.press("\x14")
+    desk.until("为什么要携带")
+    desk.press("完", "\r", "\r")  # an empty line ends it
+    desk.until("[ ]")
+    desk.press("t", "\r")
+    desk.until("I was right")
+    given = [line["given"] for line in written() if "given" in line]
+    assert given[0] == "0.25"
+    assert given[2]["text"] == "first\n第二行完"
+
+
+def test_chinese_is_edited_as_it_looks(sit, written):
+    desk = sit("cloze", "--lang", "zh", columns=60)
+    desk.until("第 1 空>")
+    desk.press("气泡率abc")
+    desk.until("气泡率abc")
+    desk.press("\x7f\x7f\x7f\x7f")
+    desk.until("空> 气泡", gone="率")
+    desk.press("\x1b[D", "小")
+    desk.until("空> 气小泡")
+    desk.press("\x7f\x7f", "\x05", "\x7f", "优化器状态")
+    desk.until("空> 优化器状态", gone="泡")
+    desk.press("\r", "梯度", "\r", "\r")
+    desk.until("答对了")
+    assert written()[-1]["given"] == {"gap1": "优化器状态", "gap2": "梯度"}
+
+
+def test_commands_by_key_and_by_chord(sit, written):
+    desk = sit("single", "number", rows=80)
+    desk.until("? help")
+    desk.press("h")
+    desk.until("Draw it first.")
+    desk.press("!")
+    desk.until("  sure")
+    desk.press("f")
+    desk.until("What is wrong with it")
+    desk.press("typo", "\r")
+    desk.until("flagged")
+    desk.press("?")
+    desk.until("any key goes back")
+    shown = " ".join(desk.text.split())
+    assert all(f"{key} {does}" in shown for key, does in keymap.explained("pick", "en", 4))
+    desk.press("x")
+    desk.until("1-4 answer", gone="any key")
+    desk.press("\r")
+    desk.until("Enter once more")
+    desk.press("\r")  # shown, as not known
+    desk.until("answer>")
+    desk.press("12", "\x12")
+    desk.until("Draw it first.")
+    desk.press("\x07")
+    desk.until("any key goes back")
+    desk.press("x")
+    desk.until("answer> 12")
+    desk.press("\r")
+    desk.until("I was right")
+    desk.press("p")
+    desk.until("bear the answer out")
+    desk.press("w", "y", "2")
+    desk.until("grade 2: hard")
+    assert "Said aloud" in desk.text
+    assert "How people get it wrong" in desk.text
+    desk.press("q")
+    assert desk.close() == 0
+    assert [(line["command"], line["value"]) for line in written() if "command" in line] == [
+        ("hint", None),
+        ("sure", None),
+        ("flag", "typo"),
+        ("continue", None),
+        ("hint", None),
+        ("prove", None),
+        ("why", None),
+        ("say", None),
+        ("grade", 2),
+        ("quit", None),
+    ]
+
+
+def test_a_slip_of_the_hand_answers_nothing(sit, written):
+    desk = sit("single")
+    desk.until("? help")
+    desk.press("\x1b[200~1\r2\r\x1b[201~")  # pasted text
+    desk.press("\x1b[1;5C", "\x1b[<0;1;1M", "\x1b]11;rgb:1/1/1\x07", "7", "9", "x", "、")
+    desk.press("\x0c")
+    desk.press("２")  # full width, as a Chinese input method sends it
+    desk.until("I was right")
+    assert written() == [{"given": [3], "right": False}]
+
+
+def test_a_real_session_undoes_and_asks_again_just_as_it_was(sit, tmp_path):
+    desk = sit("single", "--study", rows=80)
+    desk.until("? help")
+    options = re.findall(r"^\d\) .*$", desk.text, re.MULTILINE)
+    wrong = next(line[0] for line in options if line.endswith("one"))
+    right = next(line[0] for line in options if line.endswith("two"))
+    desk.press("!", wrong)
+    desk.until("Misconception  one-buffer")
+    desk.press("p")
+    desk.until("The run bears the answer out")
+    desk.press("u")
+    desk.until("? help", gone="I was right")
+    assert re.findall(r"^\d\) .*$", desk.text, re.MULTILINE) == options
+    desk.press(right)
+    desk.until("I was right")
+    assert "Right" in desk.text
+    desk.press(" ")
+    desk.until("1 answered, 1 right")
+    assert desk.close() == 0
+    with Diary(tmp_path / "log") as diary:
+        first, undo, second = diary.answers()
+    assert (first.right, first.sure, undo.undoes, second.right) == (False, True, first.uuid, True)
+    assert first.seed == second.seed
+
+
+def test_ctrl_c_ends_the_session_and_keeps_everything(sit, written):
+    for names in (("single",), ("number",)):
+        desk = sit(*names)
+        desk.until("? help" if names == ("single",) else "answer>")
+        assert not desk.echoes
+        desk.press("\x03")
+        assert desk.close() == 130
+        assert desk.echoes
+        assert written()[-1] == {"interrupted": True}
+
+
+def test_ctrl_c_during_a_run_stops_the_run_only(sit, written):
+    desk = sit("single", "--busy")
+    desk.until("? help")
+    desk.press("1")
+    desk.until("Ctrl-C stops the run")
+    desk.press("q", "1", "x")  # stray keys are not kept for later
+    desk.press("\x03")
+    desk.until("I was right")
+    desk.press(" ")
+    assert desk.close() == 0
+    assert written()[-1]["command"] == "continue"
+    assert {"cancelled": True} in written()
+
+
+def test_a_killed_session_gives_the_terminal_back(sit):
+    desk = sit("single")
+    desk.until("? help")
+    os.kill(desk.child.pid, signal.SIGTERM)
+    desk.close()
+    assert desk.child.signalstatus == signal.SIGTERM
+    assert desk.echoes
+
+
+def test_ctrl_d_on_an_empty_line_quits_and_unsent_text_is_given_back(sit, written):
+    desk = sit("number")
+    desk.until("answer>")
+    desk.press("\x04")
+    desk.until("everything is kept")
+    assert desk.close() == 0
+    desk = sit("number")
+    desk.until("answer>")
+    desk.press("half an answer", "\x11")
+    desk.until("everything is kept")
+    assert "not handed in" in desk.text
+    assert desk.text.count("half an answer") == 2
+    assert [line["command"] for line in written()] == ["quit", "quit"]
+
+
+def test_ctrl_z_and_fg(terminal, tmp_path, written):
+    shell = terminal(["bash", "--norc", "--noprofile", "-i"], PS1="$ ", HISTFILE="")
+    shell.until("$")
+    command = f"{sys.executable} {DRIVER} {tmp_path / 'log'} single number"
+    shell.press(command, "\r")
+    shell.until("? help")
+    for number, ready in ((1, "? help"), (2, "answer>")):
+        shell.press("\x1a")
+        shell.until("Stopped")
+        shell.press("stty -a | tr ' ' '\\n' | grep -x -e echo -e icanon | wc -l", "\r")
+        shell.until("\n2\n")
+        shell.press("clear; fg", "\r")
+        shell.until(ready, gone="Stopped")
+        shell.press("3" if number == 1 else "0.5\r")
+        shell.until("I was right")
+        shell.press(" ")
+        shell.until("answer>" if number == 1 else "That is all")
+    assert [line["given"] for line in written() if "given" in line] == [[0], "0.5"]
+
+
+def test_a_new_size_is_drawn_anew(sit):
+    desk = sit("single", "number", columns=120)
+    desk.until("? help")
+    desk.resize(60, 40)
+    desk.until("-" * 60, gone="-" * 61)
+    desk.wait(lambda text: footer_is_whole(text, "pick", "en", 4), "footer")
+    desk.press("1", " ")
+    desk.until("answer>")
+    desk.press("0.2")
+    desk.resize(100, 40)
+    desk.until("-" * 100)
+    desk.until("answer> 0.2")
+
+
+def test_no_colour_where_none_is_wanted(sit):
+    for more, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
+        desk = sit("several", "number", **more)
+        desk.until("? help")
+        desk.press("1", "\r")
+        desk.until("Wrong")
+        desk.press(" ")
+        desk.until("answer>")
+        desk.press("0.4", "\r")
+        desk.until("I was right")
+        assert bool(COLOUR.search(desk.raw)) is coloured, COLOUR.findall(desk.raw)
+
+
+def test_a_narrow_terminal_goes_line_by_line(sit, written):
+    desk = sit("single", columns=39)
+    desk.until("going line by line")
+    desk.until("lists commands")
+    desk.press("2\r")
+    desk.until("Enter goes on")
+    desk.press("\r")
+    assert desk.close() == 0
+    assert b"\x1b" not in desk.raw
+    assert written()[0]["given"] == [3]
+
+
+def test_plain_writes_no_codes(sit, written):
+    desk = sit("single", "essay", "--plain", "--lang", "zh", columns=60)
+    desk.until(":? 看命令")
+    desk.press(":h\r")
+    desk.until("先画一张图")
+    desk.press("2\r")
+    desk.until("回车继续")
+    desk.press("\r", "分母\r", "\r")
+    desk.until("直接回车表示 1")
+    desk.press("\r", "\r")
+    assert desk.close() == 0
+    assert b"\x1b" not in desk.raw
+    assert [line["given"] for line in written() if "given" in line] == [
+        [3],
+        {"text": "分母", "points": [0], "vetoes": []},
+    ]
+
+
+def test_the_clock_runs_in_the_prompt_and_takes_what_is_typed(terminal):
+    script = (
+        "import time; from quizkit.ui.typing import type_text;"
+        "end = time.monotonic() + 1.2;"
+        "left = lambda: f'[{end - time.monotonic():.1f}] ';"
+        "print(type_text(left, commands={}, deadline=end))"
+    )
+    desk = terminal([sys.executable, "-c", script])
+    desk.until("]")
+    desk.press("气泡")
+    desk.until("气泡")
+    desk.wait(lambda text: re.search(r"\[0\.\d\] 气泡$", text.strip()) is not None, "the clock")
+    desk.until("late=True")
+    assert "Typed(text='气泡', command=None, late=True" in desk.text
