@@ -222,7 +222,8 @@ class _Child:
         assert self._process.stdout is not None
         with suppress(BrokenPipeError):
             self._process.stdin.close()
-        self._listener.join(patience)
+        # Until it is ready it runs nothing, and would hear of its end only once torch is imported.
+        self._listener.join(patience if self.ready else 0.0)
         # Not waited for yet, so the number of the group is still its own, even if it is gone.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)

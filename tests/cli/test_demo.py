@@ -1,0 +1,419 @@
+"""`quizkit demo`: what a person sees, what a program reads, how it leaves."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from quizkit.cli.demo_options import parsed
+from quizkit.errors import UsageError
+from quizkit.lab.catalogue import find, names
+from quizkit.paths import DEMOS
+
+ROOT = DEMOS.parent
+QUIZKIT = [sys.executable, "-m", "quizkit"]
+
+TINY = '''"""Two and two is four.
+
+The trick
+    Counting.
+Watch
+    total (shared)   the sum
+Run
+    quizkit demo tiny
+"""
+from typing import Literal
+import time
+from _bench import Break, Metrics, check, counted, run, shared
+
+TOPIC = "sums"
+
+def main(
+    left: int = 2, share: float = 0.5, loud: bool = False, way: Literal["up", "down"] = "up"
+) -> Metrics:
+    total = left + 2
+    check("total is four", total, "==", 4)
+    return {"total": shared(counted(total))}
+
+BREAKS = {
+    "off-by-one": Break(old="left + 2", new="left + 1", expect="total is four", ranks=1),
+    "stuck": Break(old="total = left", new="time.sleep(600) or left", expect="hangs", ranks=2),
+    "typo": Break(old="left + 2", new="lift + 2", expect="crashes: NameError", ranks=1),
+}
+
+if __name__ == "__main__":
+    run(__file__)
+'''
+
+
+def quizkit(*words: object, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*QUIZKIT, "demo", *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "QUIZKIT_LANG": "en", "COLUMNS": "80", **environment},
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "tiny.py").write_text(TINY, encoding="utf-8")
+    return folder
+
+
+# Without torch.
+
+
+def test_the_list_names_every_demo() -> None:
+    for lang, word in (("en", "questions"), ("zh", "证明的题")):
+        for columns in ("60", "120"):
+            done = quizkit("--lang", lang, COLUMNS=columns)
+            assert (done.returncode, done.stderr) == (0, "")
+            for name in names():
+                assert name in done.stdout
+            assert word in done.stdout
+            assert "\x1b" not in done.stdout
+            assert max(map(len, done.stdout.splitlines())) <= int(columns)
+
+
+def test_the_list_as_json() -> None:
+    data = json.loads(quizkit("--json").stdout)
+    assert data["schema"] == "quizkit/demos/1"
+    assert [row["name"] for row in data["demos"]] == names()
+    for row in data["demos"]:
+        assert [*row] == ["name", "topic", "title", "breaks", "proves", "questions"]
+        demo = find(row["name"])
+        assert (row["title"], row["breaks"]) == (demo.law, [*demo.breaks])
+        assert bool(row["proves"]) == bool(row["questions"])
+    listed = subprocess.run(
+        [*QUIZKIT, "list", "--json"], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    proved = {q["id"] for q in json.loads(listed.stdout)["questions"] if q["proof"]}
+    assert {name for row in data["demos"] for name in row["questions"]} == proved
+
+
+def test_help_after_a_name_is_that_demos_own(tiny: Path) -> None:
+    for option in ("--help", "-h"):
+        done = quizkit("tiny", option, "--demos", tiny)
+        assert done.returncode == 0
+        for text in (
+            *("--left N", "--share X", "--loud/--no-loud", "--way up|down", "default 2"),
+            *("total (one for the whole run)", "off-by-one", "NameError", "Two and two is four."),
+        ):
+            assert text in done.stdout
+    assert "--gpus" in quizkit("--help").stdout
+
+
+def test_show_prints_the_source_as_it_is(tiny: Path) -> None:
+    assert quizkit("tiny", "--show", "--demos", tiny).stdout == TINY
+    broken = quizkit("tiny", "--show", "--break", "off-by-one", "--demos", tiny).stdout
+    assert "left + 1" in broken
+    assert "BREAKS" not in broken
+
+
+GIVEN = [
+    ([], {}),
+    (["--left", "3"], {"left": 3}),
+    (["--left=-3", "--share", "1e-3"], {"left": -3, "share": 0.001}),
+    (["--left", "-3"], {"left": -3}),
+    (["--loud", "--way", "down"], {"loud": True, "way": "down"}),
+    (["--loud", "--no-loud"], {"loud": False}),
+    (["--share", "2"], {"share": 2.0}),
+]
+
+
+@pytest.mark.parametrize(("words", "given"), GIVEN)
+def test_options_come_from_the_demos_own_signature(
+    tiny: Path, words: list[str], given: dict[str, object]
+) -> None:
+    found = parsed(find("tiny", tiny), words)
+    assert found == given
+    assert [type(value) for value in found.values()] == [type(value) for value in given.values()]
+
+
+REFUSED = [
+    (["--lft", "3"], "--left"),
+    (["--rank", "3"], "--ranks"),
+    (["--leftover", "3"], "--left"),
+    (["--left"], "--left needs a value after it (N)"),
+    (["--left", "two"], "--left takes N, not two"),
+    (["--left", "2.5"], "--left takes N, not 2.5"),
+    (["--way", "left"], "up|down"),
+    (["--loud=yes"], "switch"),
+    (["three"], "three follows no option"),
+    (["--loud", "3"], "3 follows no option"),
+    (["-l", "3"], "-l follows no option"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), REFUSED)
+def test_what_is_no_option_is_told_with_the_nearest(
+    tiny: Path, words: list[str], message: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        parsed(find("tiny", tiny), words)
+    assert message in str(caught.value)
+
+
+WRONG = [
+    (["pipelin"], "pipeline"),
+    (["pipeline", "--microbatch", "8"], "--microbatches"),
+    (["pipeline", "--microbatches", "many"], "many"),
+    (["pipeline", "--break", "no-coldown"], "no-cooldown"),
+    (["pipeline", "--gpus", "0"], "--gpus"),
+    (["pipeline", "--gpus", "four"], "four"),
+    (["pipeline", "--device", "tpu"], "tpu"),
+    (["pipeline", "--deadline", "0"], "--deadline"),
+    (["pipeline", "ring-attention"], "ring-attention"),
+    (["--breaks"], "--all"),
+    (["--all", "pipeline"], "pipeline"),
+    (["--all", "--break", "no-cooldown"], "--break"),
+    (["--svg", "x.svg"], "--svg"),
+    (["--microbatches", "8"], "--microbatches"),
+    (["pipeline", "--lang", "fr"], "fr"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG, ids=str)
+def test_wrong_usage_leaves_with_2_and_one_clear_line(
+    family, words: list[str], message: str
+) -> None:
+    done = quizkit(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_broken_file_is_told_with_its_line(tiny: Path) -> None:
+    (tiny / "tiny.py").write_text(TINY.replace("left: int = 2", "left: int"), encoding="utf-8")
+    done = quizkit("tiny", "--demos", tiny)
+    assert done.returncode == 3
+    assert "tiny.py:17: " in done.stderr
+
+
+def test_without_torch_every_run_says_how_to_get_it(tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if not entry.name.startswith("torch"):
+            (bare / entry.name).symlink_to(entry)
+    start = (
+        f"import sys; sys.path += [{str(ROOT)!r}, {str(bare)!r}]; "
+        "from quizkit.__main__ import main; main()"
+    )
+    for words in (["pipeline"], ["pipeline", "--json"], ["--all"]):
+        done = subprocess.run(
+            [sys.executable, "-S", "-P", "-c", start, "demo", *words],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "QUIZKIT_LANG": "en", "PYTHONPATH": ""},
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (3, "")
+        assert f"{sys.executable} -m pip install torch numpy" in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-S", "-P", "-c", start, "demo"], capture_output=True, check=True
+    )
+    assert b"pipeline" in done.stdout
+
+
+def test_the_command_costs_nothing_until_it_is_used() -> None:
+    script = "import sys, quizkit.cli.demo; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    loaded = done.stdout.split()
+    assert "rich" not in loaded
+    assert not [name for name in loaded if name.startswith(("quizkit.lab", "quizkit.ui", "torch"))]
+
+
+# Real runs.
+
+
+@pytest.mark.demo
+def test_one_run_as_json(tiny: Path, family) -> None:
+    done = quizkit("tiny", "--gpus", "3", "--left", "2", "--json", "--demos", tiny)
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    assert report["schema"] == "quizkit/report/1"
+    assert (report["demo"], report["ranks"], report["verdict"]) == ("tiny", 3, "pass")
+    assert report["args"] == {"left": 2, "share": 0.5, "loud": False, "way": "up"}
+    assert report["metrics"] == {"total": 4}
+
+
+@pytest.mark.demo
+@pytest.mark.parametrize(("lang", "word"), [("zh", "所有检查都成立"), ("en", "every check holds")])
+def test_one_run_on_the_screen(tiny: Path, family, lang: str, word: str) -> None:
+    done = quizkit("tiny", "--ranks=2", "--demos", tiny, "--lang", lang)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert word in done.stdout
+    assert "total is four" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.demo
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--left", "3"], 1, "failing: total is four"),
+        (["--break", "off-by-one"], 1, "showed itself as declared"),
+        (["--break", "typo"], 1, "NameError: name 'lift' is not defined"),
+        (["--break", "stuck", "--deadline", "0.2"], 124, "showed itself as declared"),
+        (["--break", "off-by-one", "--left", "3"], 0, "did not show itself"),
+    ],
+)
+def test_the_exit_code_says_how_it_went(
+    tiny: Path, family, words: list[str], code: int, said: str
+) -> None:
+    done = quizkit("tiny", *words, "--demos", tiny)
+    assert said in " ".join(done.stdout.split())
+    assert done.returncode == code
+
+
+@pytest.mark.demo
+def test_a_refusal_is_a_matter_of_usage(family) -> None:
+    done = quizkit("ring-attention", "--gpus", "5")
+    assert done.returncode == 2
+    assert "380 or 390" in done.stdout
+
+
+@pytest.mark.demo
+def test_pictures_are_written_and_only_of_what_was_measured(
+    tiny: Path, tmp_path: Path, family
+) -> None:
+    svg, trace = tmp_path / "run.svg", tmp_path / "run.json"
+    done = quizkit("pipeline", "--gpus", "2", "--svg", svg, "--trace", trace)
+    assert done.returncode == 0
+    assert svg.read_text(encoding="utf-8").startswith("<svg")
+    bars = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+    assert len(bars) == 2 * 2 * 2 * 8  # schedules, ranks, forward and backward, micro-batches
+    done = quizkit("tiny", "--svg", tmp_path / "none.svg", "--demos", tiny)
+    assert done.returncode == 2
+    assert "nothing to draw" in done.stderr
+    assert not (tmp_path / "none.svg").exists()
+    done = quizkit("pipeline", "--gpus", "1", "--svg", tmp_path / "no" / "folder.svg")
+    assert done.returncode == 2
+    assert "folder.svg" in done.stderr
+
+
+@pytest.mark.demo
+def test_all_of_a_folder(tiny: Path, family) -> None:
+    done = quizkit("--all", "--breaks", "--demos", tiny, "--deadline", "1")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert [line.split("  ")[0] for line in lines[:4]] == [
+        "tiny",
+        "tiny --break off-by-one",
+        "tiny --break stuck",
+        "tiny --break typo",
+    ]
+    assert lines[4].startswith("4 runs, 0 of them")
+
+
+@pytest.mark.demo
+def test_all_fails_if_a_demo_or_a_break_is_not_as_it_should_be(tiny: Path, family) -> None:
+    wrong = TINY.replace("int = 2, share", "int = 3, share").replace("hangs", "no check")
+    (tiny / "wrong.py").write_text(wrong, encoding="utf-8")
+    done = quizkit("--all", "--breaks", "--demos", tiny, "--deadline", "1", "--json")
+    assert done.returncode == 1
+    data = json.loads(done.stdout)
+    assert data["schema"] == "quizkit/reports/1"
+    assert len(data["reports"]) == 8
+    failed = [(each["demo"], each["broken"]) for each in data["failed"]]
+    # With 3 instead of 2 the healthy sum is wrong, and the bug makes it right.
+    assert failed == [("wrong", None), ("wrong", "off-by-one"), ("wrong", "stuck")]
+
+
+class Terminal:
+    """`quizkit demo` on a real pseudo-terminal."""
+
+    def __init__(self, *words: object, **environment: str) -> None:
+        self.pid, self.screen = pty.fork()
+        if self.pid == 0:
+            os.environ.update({"QUIZKIT_LANG": "en", "TERM": "xterm-256color", **environment})
+            os.chdir(ROOT)
+            os.execv(sys.executable, [*QUIZKIT, "demo", *map(str, words)])
+
+    def leave(self) -> tuple[int, str]:
+        said = b""
+        while True:
+            try:
+                piece = os.read(self.screen, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            said += piece
+        os.close(self.screen)
+        _, status = os.waitpid(self.pid, 0)
+        return os.waitstatus_to_exitcode(status), said.decode()
+
+
+@pytest.mark.demo
+def test_ctrl_c_at_a_terminal_ends_the_run_and_everything(tiny: Path, family) -> None:
+    terminal = Terminal("tiny", "--break", "stuck", "--deadline", "60", "--demos", tiny)
+    family.becomes(4)  # quizkit, the bench, two ranks
+    os.write(terminal.screen, b"\x03")
+    code, said = terminal.leave()
+    assert code == 130
+    assert "it was cancelled" in said
+    assert "Traceback" not in said
+    family.becomes(0)
+
+
+@pytest.mark.demo
+def test_ctrl_c_before_anything_runs(tiny: Path, family) -> None:
+    terminal = Terminal("tiny", "--demos", tiny)
+    family.becomes(2)
+    os.write(terminal.screen, b"\x03")
+    code, said = terminal.leave()
+    assert code == 130
+    assert "Traceback" not in said
+    family.becomes(0)
+
+
+@pytest.mark.demo
+def test_ctrl_c_among_many_runs_stops_them_all(tiny: Path, family) -> None:
+    terminal = Terminal("--all", "--breaks", "--deadline", "60", "--demos", tiny)
+    family.becomes(4)
+    os.write(terminal.screen, b"\x03")
+    code, said = terminal.leave()
+    assert code == 130
+    assert "Traceback" not in said
+    family.becomes(0)
+
+
+@pytest.mark.demo
+@pytest.mark.parametrize("victim", ["quizkit", "bench"])
+def test_nobody_outlives_a_kill(tiny: Path, family, victim: str) -> None:
+    terminal = Terminal("tiny", "--break", "stuck", "--deadline", "60", "--demos", tiny)
+    family.becomes(4)
+    os.kill(terminal.pid if victim == "quizkit" else family.bench(), signal.SIGKILL)
+    code, said = terminal.leave()
+    assert code == (-signal.SIGKILL if victim == "quizkit" else 3)
+    if victim == "bench":
+        assert "SIGKILL" in said
+    family.becomes(0)
+
+
+@pytest.mark.demo
+def test_colours_only_where_they_are_wanted(tiny: Path, family) -> None:
+    colour = "\x1b[32m"
+    assert colour in Terminal("tiny", "--gpus", 1, "--demos", tiny).leave()[1]
+    assert colour not in Terminal("tiny", "--gpus", 1, "--demos", tiny, NO_COLOR="1").leave()[1]
+    for words, environment in ((["--plain"], {}), ([], {"TERM": "dumb"})):
+        _, said = Terminal("tiny", "--gpus", 1, "--demos", tiny, *words, **environment).leave()
+        assert "\x1b[3" not in said
+        assert "\x1b[1" not in said
+        assert "total is four" in said
