@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -66,17 +67,18 @@ if __name__ == "__main__":
 '''
 
 
-def left_behind(marker: str, patience: float = 5.0) -> list[str]:
-    """Command lines of processes that carry the marker, once those that are going have gone."""
+def left_behind(marker: str, patience: float = 5.0) -> dict[int, str]:
+    """Processes that carry the marker, once those that are going have gone."""
     until = time.monotonic() + patience
     while True:
-        found = []
+        found = {}
         for folder in Path("/proc").iterdir():
             if not folder.name.isdigit() or folder.name == str(os.getpid()):
                 continue
             try:
                 if marker.encode() in (folder / "environ").read_bytes():
-                    found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                    line = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
+                    found[int(folder.name)] = line.decode()
             except OSError:
                 continue
         if not found or time.monotonic() > until:
@@ -104,7 +106,8 @@ class Programs:
             "TMPDIR": str(self.scratch),
             "PROBE": self.marker,
         }
-        self.environment.pop("QUIZKIT_START", None)
+        for name in ("QUIZKIT_START", "PYTHONUNBUFFERED"):
+            self.environment.pop(name, None)
 
     def write(self, name: str, text: str) -> Path:
         """Put a probe demo into the folder."""
@@ -138,7 +141,10 @@ class Programs:
 
     def nothing_left(self) -> bool:
         """No process, no file; torch and torchrun keep folders of their own."""
-        assert left_behind(self.marker) == []
+        left = left_behind(self.marker)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)  # so that a test that fails does not leave them either
+        assert left == {}
         assert [f for f in self.scratch.iterdir() if not f.name.startswith("torch")] == []
         return True
 

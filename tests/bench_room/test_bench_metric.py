@@ -83,7 +83,9 @@ def test_the_worst_rank_speaks_for_a_check():
     assert kept(">", 1, 5, 2, 9) == 2
     assert kept("==", 3, 3, 4, 1) == 1
     assert kept("!=", 3, 9, 3, 4) == 3
-    assert math.isnan(kept("<", 1, 0.5, math.nan, 9))
+    assert math.isnan(kept("<", 1, 0.5, 9, math.nan, 8))
+    one, other = metric.checked("c", 3, "==", 3), metric.checked("c", 3, "<", 3)
+    assert metric.worst([one, other]) == [other]
 
 
 def test_checks_stay_in_the_order_of_first_mention():

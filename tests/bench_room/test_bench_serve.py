@@ -144,7 +144,7 @@ def main(module: str = "wave"):
 """,
     )
     assert warm.run("warmed", 1)["verdict"] == "fail"
-    warm.send({"warm": ["wave", "no.such.module"]})
+    warm.send({"warm": ["wave", "no.such.module", "this"]})  # "this" prints when it is imported
     assert warm.run("warmed", 1)["verdict"] == "pass"
 
 
@@ -154,7 +154,9 @@ def kind_of(reply: dict) -> str:
 
 def test_requests_that_are_not_right_say_so_and_hurt_nothing(warm: Warm):
     run = warm.run
-    for path in ("../faults", "/etc/passwd", "faults.py", "_bench", "no-such-demo", "Faults"):
+    (warm.programs.folder / "inner").mkdir()
+    warm.programs.write("inner/faults", FAULTS)
+    for path in ("inner/faults", "/etc/passwd", "faults.py", "_bench", "no-such-demo", "Faults"):
         reply = run(path)
         assert kind_of(reply) == "usage"
         assert path in reply["error"]["message"]
@@ -170,7 +172,7 @@ def test_requests_that_are_not_right_say_so_and_hurt_nothing(warm: Warm):
 
 
 def test_too_many_ranks_are_refused_before_any_is_started(warm: Warm):
-    report = warm.run("faults", 5000)
+    report = warm.run("faults", 65)
     assert report["outcome"] == "refused"
     assert "take at most 64" in report["error"]["message"]
     assert warm.run("faults", 0)["outcome"] == "refused"

@@ -11,11 +11,10 @@ from .conftest import FAULTS, Programs
 pytestmark = pytest.mark.demo
 
 
-def killed_while_running(programs: Programs, number: int, **extra: str) -> tuple[int, str, str]:
-    path = programs.write(
-        "faults",
-        FAULTS.replace("barrier()\n", "print('here', flush=True)\n    time.sleep(600)\n", 1),
-    )
+def stopped(programs: Programs, number: int, busy: str, **extra: str) -> tuple[int, str, str]:
+    """Stop a program with a signal while its ranks are busy with something."""
+    text = FAULTS.replace("    barrier()\n", f"    print('here', flush=True)\n    {busy}\n", 1)
+    path = programs.write("faults", text)
     with programs.start(sys.executable, path, "--ranks", "2", **extra) as process:
         assert process.stderr
         while "here" not in (line := process.stderr.readline()):
@@ -29,30 +28,40 @@ def killed_while_running(programs: Programs, number: int, **extra: str) -> tuple
     return process.returncode, out, err
 
 
+SLEEP = "time.sleep(600)"
+LEAVES_A_PROCESS = f"os.fork() or os.setsid(); {SLEEP}"
+
+
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_ctrl_c_while_ranks_run(programs: Programs, start: str):
-    assert killed_while_running(programs, signal.SIGINT, QUIZKIT_START=start) == (
-        130,
-        "",
-        "interrupted\n",
-    )
-    programs.nothing_left()
+    ended = stopped(programs, signal.SIGINT, LEAVES_A_PROCESS, QUIZKIT_START=start)
+    assert ended == (130, "", "interrupted\n")
+    assert programs.nothing_left()
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_a_program_killed_outright_takes_its_ranks_along(programs: Programs, start: str):
-    code, _, _ = killed_while_running(programs, signal.SIGKILL, QUIZKIT_START=start)
+@pytest.mark.parametrize(
+    ("start", "busy"),
+    [
+        ("fork", SLEEP),
+        ("spawn", SLEEP),
+        ("fork", f"ctypes.CDLL(None).prctl(1, 0); {SLEEP}"),  # not told by the kernel: by its pipe
+        ("fork", "ctypes.PyDLL(None).sleep(600)"),  # holds the interpreter's lock: no thread runs
+    ],
+)
+def test_a_program_killed_outright_takes_its_ranks_along(programs: Programs, start: str, busy: str):
+    code, _, _ = stopped(programs, signal.SIGKILL, busy, QUIZKIT_START=start)
     assert code == -signal.SIGKILL
-    programs.nothing_left()
+    assert programs.nothing_left()
 
 
 def test_sigterm(programs: Programs):
-    assert killed_while_running(programs, signal.SIGTERM) == (143, "", "")
+    assert stopped(programs, signal.SIGTERM, LEAVES_A_PROCESS) == (143, "", "")
+    assert programs.nothing_left()
 
 
 def test_ctrl_c_while_torch_is_imported(programs: Programs):
-    announced = FAULTS.replace("import torch\n", "os.write(1, b'importing\\n')\nimport torch\n", 1)
-    path = programs.write("faults", announced)
+    announced = "from _bench import run\nimport os\nos.write(1, b'importing\\n')\nimport torch\n"
+    path = programs.write("announced", announced)
     with programs.start(sys.executable, path) as process:
         assert process.stdout
         assert process.stdout.readline() == "importing\n"
