@@ -1,0 +1,149 @@
+"""What holds for every demo there is: what it says of itself, green runs, bugs that show."""
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from quizkit.cli.demo_options import COMMON
+from quizkit.errors import LabError
+from quizkit.lab.bench import Bench
+from quizkit.lab.catalogue import Demo, find, names
+from quizkit.lab.report import Report, Setting
+
+HANGING = 3.0  # seconds for a break whose point is that it never ends
+RANKS = (1, 2, 3, 4, 8)
+
+
+def readable() -> Mapping[str, Demo]:
+    """The demos that can be read; `test_it_can_be_read` tells of the others."""
+    found: dict[str, Demo] = {}
+    for name in names():
+        try:
+            found[name] = find(name)
+        except LabError:
+            continue
+    return found
+
+
+DEMO = pytest.mark.parametrize("name", names())
+BREAK = pytest.mark.parametrize(
+    ("name", "broken"),
+    [(demo.name, broken) for demo in readable().values() for broken in demo.breaks],
+)
+
+
+@DEMO
+def test_it_can_be_read(name: str) -> None:
+    demo = find(name)
+    assert demo.trick
+    assert demo.watch
+    run = demo.source.split('"""')[1].partition("\nRun\n")[2]
+    for command in (f"quizkit demo {name}", f"python demos/{demo.path.name}"):
+        assert command in run
+
+
+@DEMO
+def test_its_name_shadows_nothing(name: str) -> None:
+    # Beside the running script, `profile.py` would be found before Python's own.
+    assert name.replace("-", "_") not in sys.stdlib_module_names | {"torch", "numpy"}
+
+
+@DEMO
+def test_it_can_be_read_in_one_sitting(name: str) -> None:
+    assert len(find(name).source.splitlines()) <= 300
+
+
+@DEMO
+def test_its_options_are_its_own(name: str) -> None:
+    flags = {flag for parameter in find(name).parameters.values() for flag in parameter.flags}
+    assert flags.isdisjoint(COMMON)
+
+
+@DEMO
+def test_its_breaks_come_last_and_name_checks(name: str) -> None:
+    demo = find(name)
+    last = [node for node in ast.parse(demo.source).body if isinstance(node, ast.Assign)][-1]
+    assert ast.unparse(last.targets[0]) == "BREAKS"
+    for broken, planted in demo.breaks.items():
+        assert planted.source, broken
+        ast.parse(demo.planted(broken))
+
+
+# Real runs, all on one bench.
+
+
+class Lab:
+    """One warm bench, and the reports it has already brought."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.seen: dict[Setting, Report] = {}
+
+    def run(self, setting: Setting) -> Report:
+        if setting not in self.seen:
+            planted = find(setting.demo).breaks.get(setting.broken or "")
+            hangs = planted is not None and planted.expect == "hangs"
+            limit = HANGING if hangs else 60.0
+            self.seen[setting] = self.bench.run(setting, limit, device="cpu")
+        return self.seen[setting]
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Bench() as bench:
+        yield Lab(bench)
+
+
+@pytest.mark.demo
+@DEMO
+@pytest.mark.parametrize("ranks", RANKS)
+def test_it_is_green(lab: Lab, name: str, ranks: int) -> None:
+    report = lab.run(Setting(name, ranks))
+    if report.outcome == "refused":
+        assert ranks != 4, "4 ranks are what everybody tries first"
+        assert report.error
+        assert any(digit in report.error.message for digit in "123456789"), "no size that works"
+        return
+    assert report.error is None
+    assert [check.name for check in report.checks if not check.holds] == []
+    assert report.verdict == "pass"
+    watched = find(name).watch
+    assert set(report.metrics) == set(watched)
+    for metric, value in report.metrics.items():
+        assert report.how[metric] in ("counted", "compared", "clocked", "computed")
+        shared = not isinstance(value, tuple)
+        assert shared == watched[metric].shared, metric
+        assert shared or len(value) == ranks, metric  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.demo
+@DEMO
+def test_torchrun_leaves_its_options_alone(name: str) -> None:
+    from torch.distributed.run import get_args_parser
+
+    known = [flag for action in get_args_parser()._actions for flag in action.option_strings]
+    for parameter in find(name).parameters.values():
+        for flag in parameter.flags:
+            # torchrun completes what it takes for the start of its own options.
+            assert not [option for option in known if option.startswith(flag)], flag
+
+
+@pytest.mark.demo
+@BREAK
+def test_its_bug_shows_as_declared(lab: Lab, name: str, broken: str) -> None:
+    planted = find(name).breaks[broken]
+    report = lab.run(Setting(name, planted.ranks, (), broken))
+    failing = [check.name for check in report.checks if not check.holds]
+    assert report.verdict != "pass"
+    assert report.shows(planted.expect), (report.outcome, failing, report.error)
+
+
+@pytest.mark.demo
+@BREAK
+def test_its_bug_needs_as_many_ranks_as_it_says(lab: Lab, name: str, broken: str) -> None:
+    planted = find(name).breaks[broken]
+    if planted.ranks > 1:
+        report = lab.run(Setting(name, planted.ranks - 1, (), broken))
+        assert not report.shows(planted.expect)
