@@ -1,0 +1,80 @@
+"""What there is to run, and what one demo says of itself, at the widths people have."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+
+from quizkit.lab.catalogue import Break, Demo, Parameter, Watch
+from quizkit.ui import linebreak
+from quizkit.ui.demo_page import page, table
+from quizkit.words import Lang
+
+DEMO = Demo(
+    name="ring-attention",
+    path=Path("ring_attention.py"),
+    topic="cp",
+    law="Queries stay where they are while keys and values travel round the ring of ranks.",
+    trick="Prose that was broken\nto fit the file.\n\n    rank 0 -> rank 1\n    rank 1 -> rank 0",
+    watch={
+        "sent_bytes": Watch(False, "bytes that each rank handed to the wire in one forward"),
+        "max_error": Watch(True, "largest difference from ordinary attention"),
+    },
+    parameters={
+        "causal": Parameter("causal", "bool", True),
+        "layout": Parameter("layout", "str", "zigzag", ("contiguous", "zigzag")),
+        "transfer_cost": Parameter("transfer_cost", "float", 0.5),
+    },
+    breaks={
+        "stale-kv": Break("a", "b", "output equals full attention", 2, "seen in a pull request"),
+        "stuck": Break("a", "b", "hangs", 2),
+        "typo": Break("a", "b", "crashes: NameError", 2),
+    },
+    own_launch=False,
+    source="",
+    story="",
+)
+OTHER = replace(DEMO, name="all-reduce", topic="comm", law="Two laws.", breaks={})
+
+
+def shown(what: RenderableType, width: int) -> str:
+    linebreak.install()
+    file = io.StringIO()
+    Console(file=file, width=width, color_system=None, markup=False, emoji=False).print(what)
+    text = file.getvalue()
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+    return text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_list_has_every_number_of_every_demo(lang: Lang, width: int, plain: bool) -> None:
+    used = {"ring-attention": ["cp/a", "cp/b"], "all-reduce": []}
+    text = shown(table([DEMO, OTHER], used, lang, width, plain), width)
+    lines = text.splitlines()
+    ring = next(line for line in lines if "ring-attention" in line)
+    assert "cp" in ring
+    assert [word for word in ring.split() if word.isdigit()] == ["3", "2"]
+    other = next(line for line in lines if "all-reduce" in line)
+    assert [word for word in other.split() if word.isdigit()] == ["0", "0"]
+    assert " ".join(DEMO.law.split()) in " ".join(text.split())
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_page_says_everything(lang: Lang, width: int, plain: bool) -> None:
+    text = shown(page(DEMO, lang, plain), width)
+    joined = " ".join(text.split())
+    for said in (
+        *("--causal/--no-causal", "--layout contiguous|zigzag", "--transfer-cost X", "0.5"),
+        *("sent_bytes", "max_error", "stale-kv", "seen in a pull request", "NameError"),
+        *(DEMO.law, "Prose that was broken to fit the file."),
+    ):
+        assert said in joined
+    assert "    rank 0 -> rank 1\n    rank 1 -> rank 0\n" in text  # a figure keeps its lines
+    assert ("一个值" if lang == "zh" else "one for the whole run") in joined
