@@ -195,8 +195,10 @@ class Keyboard:
         self._write(_PASTES_MARKED)
 
     def _give_back(self) -> None:
-        self._write(_PASTES_BARE + _CURSOR_SHOWN)
-        termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
+        # A terminal that has hung up cannot be given back, and that is no reason to lose the end.
+        with suppress(OSError, termios.error):
+            self._write(_PASTES_BARE + _CURSOR_SHOWN)
+            termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
 
     def _signals(self) -> dict[signal.Signals, Handler]:
         return {

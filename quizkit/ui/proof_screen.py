@@ -171,7 +171,7 @@ def _role(moment: Moment, judged: Judged, truth: str) -> str:
 def _is_hit(moment: Moment, judged: Judged) -> bool:
     """Whether it is the trap the learner fell into."""
     trap = moment.verdict.trap if moment.verdict else None
-    return trap is not None and judged.instead == trap.formula
+    return bool(trap and judged.instead and judged.instead.source == trap.formula.source)
 
 
 def _names(moment: Moment, proof: ProofView) -> dict[str, Value]:

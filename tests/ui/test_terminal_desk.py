@@ -10,18 +10,19 @@ import pytest
 
 from quizkit.diary import Diary
 from quizkit.ui import keymap
+from quizkit.words import Lang
 
 COLOUR = re.compile(rb"\x1b\[(?:[\d;]*;)?(?:3[0-79]|4[0-79]|9\d|10\d|[34]8;[\d;]*)m")
 DRIVER = Path(__file__).parent / "driver.py"
 
 
-def footer_is_whole(text: str, state: keymap.State, lang: str, last: int) -> bool:
+def footer_is_whole(text: str, state: keymap.State, lang: Lang, last: int) -> bool:
     lines = " ".join(text.split())
     return all(" ".join(item.split()) in lines for item in keymap.footer(state, lang, last))
 
 
 @pytest.mark.parametrize(("lang", "columns"), [("en", 80), ("zh", 60), ("zh", 120)])
-def test_every_kind_is_answered(sit, written, lang: str, columns: int):
+def test_every_kind_is_answered(sit, written, lang: Lang, columns: int):
     names = ("single", "several", "number", "order", "cloze", "trace", "bug", "essay")
     desk = sit(*names, "--lang", lang, columns=columns, rows=45)
     here = {number: f"{number}/8" for number in range(1, 9)}

@@ -1,0 +1,217 @@
+"""Questions, verdicts and proofs as they look: every kind, both languages, three widths."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+
+from quizkit.tutor.desk import Moment
+from quizkit.tutor.grade import grade
+from quizkit.ui import linebreak
+from quizkit.ui.draft import Draft
+from quizkit.ui.parts import footer, help_screen
+from quizkit.ui.question_screen import pre_ticked, question_screen
+from quizkit.ui.verdict_screen import verdict_screen
+from quizkit.words import Lang
+
+from . import shelf
+
+LANGS: tuple[Lang, ...] = ("zh", "en")
+WIDTHS = (60, 80, 120)
+GIVEN: dict[str, object] = {
+    "single": [2],
+    "several": [0, 1],
+    "number": "1.0",
+    "order": ["warm", "drain", "steady", "step"],
+    "cloze": {"gap1": "优化器状态", "gap2": "parameters"},
+    "trace": "3",
+    "bug": {"line": 3, "reasons": [0]},
+    "essay": {"text": "因为分母跨块，省显存", "points": [0], "vetoes": [0]},
+}
+
+
+def drawn(part: RenderableType, width: int = 80, colour: bool = False) -> str:
+    linebreak.install()
+    console = Console(
+        width=width,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        markup=False,
+        highlight=False,
+    )
+    with console.capture() as shown:
+        console.print(part)
+    return "\n".join(line.rstrip() for line in shown.get().split("\n"))
+
+
+def asking(name: str, lang: Lang = "en", **more: object) -> Moment:
+    return replace(Moment("question", shelf.asked(name), lang, 3, 10), **more)
+
+
+def judged(name: str, lang: Lang = "en", given: object = None, **more: object) -> Moment:
+    asked = shelf.asked(name)
+    given = GIVEN[name] if given is None else given
+    moment = Moment(
+        "verdict", asked, lang, 3, 10, given=given, verdict=grade(asked, given), grade=2
+    )
+    return replace(moment, **more)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("name", shelf.KINDS)
+def test_no_line_is_wider_than_the_terminal(name: str, lang: Lang, width: int):
+    drafts = [Draft(), Draft(GIVEN[name])]
+    if name in ("bug", "essay"):
+        drafts.append(replace(pre_ticked(asking(name), "分母"), stage="rubric"))
+    proof = shelf.proof(shelf.asked(name)) if name in ("single", "number", "bug") else None
+    for plain in (False, True):
+        question = asking(name, lang, hints_shown=2, sure=True, flagged=True)
+        verdict = judged(name, lang, why=True, say=True, proof=proof)
+        screens = [question_screen(question, draft, plain) for draft in drafts]
+        screens += [verdict_screen(verdict, width, plain), footer("tick", lang, 4)]
+        screens += [footer("compose", lang, 4), help_screen("verdict", lang, 4)]
+        for screen in screens:
+            shown = drawn(screen, width)
+            assert max(cell_len(line) for line in shown.split("\n")) <= width
+            assert not re.search(r"^\s*[，。、；：？！）”]", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", shelf.KINDS)
+def test_the_verdict_is_said_in_words(name: str):
+    shown = drawn(verdict_screen(judged(name), 80))
+    right = judged(name).verdict
+    assert right is not None
+    word = "Partly right" if right.score else "Wrong"
+    # At the head of the verdict, and again at the foot, where it cannot have scrolled away.
+    assert len(re.findall(rf"^{word}", shown, re.MULTILINE)) == 2
+    chinese = drawn(verdict_screen(judged(name, "zh"), 80))
+    assert ("部分答对" if right.score else "答错了") in chinese
+
+
+def test_options_stand_where_this_asking_put_them():
+    moment = asking("single")
+    shown = drawn(question_screen(moment, Draft()))
+    places = re.findall(r"^(\d)\) (one|two|four)$", shown, re.MULTILINE)
+    order = [("one", "two", "four", "")[index] for index in moment.asked.order]
+    assert [(str(order.index(text) + 1), text) for _, text in places] == places
+
+
+def test_a_wrong_option_is_told_from_the_right_one_without_colour():
+    shown = drawn(verdict_screen(judged("single"), 80))
+    assert re.search(r"^✓ \d\) two \(right\)$", shown, re.MULTILINE)
+    assert re.search(r"^✗ \d\) four \(yours\)$", shown, re.MULTILINE)
+    assert "Misconception  gathers-all" in shown
+    assert "That is all-gather." in shown
+    assert "No room for the block arriving." not in shown  # that is for `w`
+    every = drawn(verdict_screen(judged("single", why=True), 80))
+    assert "No room for the block arriving." in every
+
+
+def test_a_trap_is_named_with_what_was_forgotten():
+    shown = drawn(verdict_screen(judged("number"), 80))
+    assert "What was probably forgotten  the warm-up in the denominator" in shown
+    assert "over-ideal" in shown
+    assert re.search(r"Your answer\s+1\.0", shown)
+    assert re.search(r"Expected\s+0\.5", shown)
+    assert "(p - 1) / m = 1" in drawn(verdict_screen(judged("number", why=True), 80))
+
+
+def test_the_wrong_line_and_the_learners_are_marked():
+    shown = drawn(verdict_screen(judged("bug"), 80))
+    assert re.search(r"^3 >     new_lse", shown, re.MULTILINE)
+    assert re.search(r"^5 !     return", shown, re.MULTILINE)
+    right = drawn(verdict_screen(judged("bug", given={"line": 5, "reasons": [0]}), 80))
+    assert re.search(r"^5 >!     return", right, re.MULTILINE)
+
+
+def test_a_question_that_was_given_up_shows_its_answer():
+    for name in shelf.KINDS:
+        asked = shelf.asked(name)
+        verdict = grade(asked, None)
+        moment = Moment("verdict", asked, "en", 1, given=None, verdict=verdict, grade=1)
+        shown = drawn(verdict_screen(moment, 80))
+        assert "Wrong" in shown
+        assert "None" not in shown
+
+
+def test_filled_gaps_are_shown_as_typed():
+    draft = Draft({"gap1": "a*b*c $x$ `d`", "gap2": ""})
+    assert "[1 a*b*c $x$ `d`]" in drawn(question_screen(asking("cloze"), draft))
+
+
+def test_an_essay_shows_what_was_said_and_what_was_not():
+    shown = drawn(verdict_screen(judged("essay"), 80))
+    assert "said: the denominator spans blocks (2 pt)" in shown
+    assert "not said: no overflow (1 pt)" in shown
+    assert "said, and false: says it saves memory: It does not." in shown
+
+
+def test_keywords_tick_beforehand_and_say_so():
+    draft = pre_ticked(asking("essay"), "The denominator, of course")
+    shown = drawn(question_screen(asking("essay"), draft))
+    assert "1) [x] the denominator spans blocks (2 pt) *" in shown
+    assert "2) [ ] no overflow (1 pt)" in shown
+    assert "The denominator, of course" in shown
+
+
+class TestProof:
+    def test_the_numbers_that_decide_stand_beside_the_learners(self):
+        proof = shelf.proof(shelf.asked("number"))
+        shown = drawn(verdict_screen(judged("number", proof=proof), 100), 100)
+        assert re.search(r"You predicted\s+1$", shown, re.MULTILINE)
+        assert re.search(r"The run measured\s+0\.5\s+off by 100%", shown)
+        assert "4 ranks, gloo on cpu (no CUDA GPU found)" in shown
+        assert "with the very numbers you were asked" in shown
+        assert re.search(r"bubble_1f1b\s+0\.5\s+clocked", shown)
+        exact = drawn(verdict_screen(judged("number", given="0.5", proof=proof), 100), 100)
+        assert re.search(r"The run measured\s+0\.5\s+exactly that", exact)
+
+    def test_claims_are_shown_with_their_values_and_true_or_false_in_words(self):
+        proof = shelf.proof(shelf.asked("number"))
+        shown = drawn(verdict_screen(judged("number", proof=proof), 100), 100)
+        assert "true: isclose(bubble_1f1b, answer)\n    isclose(0.5, 0.5)" in shown
+        assert "false: bubble_1f1b < 0.1\n    0.5 < 0.1" in shown
+        # The trap that was hit, and by what it is refuted.
+        assert "isclose(bubble_1f1b, answer)  the formula that forgets is refuted" in shown
+        assert "The run does not bear the answer out" in shown
+
+    def test_another_setting_than_the_learners_compares_nothing_of_theirs(self):
+        proof = shelf.proof(shelf.asked("number"), own=False)
+        shown = drawn(verdict_screen(judged("number", proof=proof), 100), 100)
+        assert "You predicted" not in shown
+        assert "the nearest that was set: p=4, m=3" in shown
+        assert re.search(r"The key says for it\s+0\.5", shown)
+
+    def test_a_wrong_option_is_refuted_by_its_place_on_the_screen(self):
+        moment = judged("single", proof=shelf.proof(shelf.asked("single")))
+        place = moment.asked.order.index(2) + 1
+        shown = drawn(verdict_screen(moment, 100), 100)
+        assert f"option {place} is refuted" in shown
+        assert "all_equal([2, 2, 2], 4)" in shown
+        assert "The run bears the answer out" in shown
+
+    def test_a_planted_bug_shows_the_check_that_fails(self):
+        moment = judged("bug", proof=shelf.proof(shelf.asked("bug")))
+        shown = drawn(verdict_screen(moment, 100), 100)
+        assert "planted bug: average" in shown
+        assert "a check fails: ring equals all_reduce" in shown
+
+    def test_the_timeline_is_drawn(self):
+        proof = shelf.proof(shelf.asked("number"))
+        shown = drawn(verdict_screen(judged("number", proof=proof), 80), 80)
+        assert re.search(r"^rank 3 \|.*F0.*B0", shown, re.MULTILINE)
+        assert shown.count("rank 0 |") == 2
+
+
+def test_colour_adds_nothing_that_is_not_said():
+    moment = judged("single", proof=shelf.proof(shelf.asked("single")), why=True)
+    coloured = drawn(verdict_screen(moment, 80), 80, colour=True)
+    bare = re.sub(r"\x1b\[[\d;]*m", "", coloured)
+    assert [line.rstrip() for line in bare.split("\n")] == drawn(
+        verdict_screen(moment, 80), 80
+    ).split("\n")
+    # Foregrounds that cannot be read on white or on black are not used.
+    assert not re.search(r"\x1b\[[\d;]*\b(?:30|37|90|97)\b[\d;]*m", coloured)
