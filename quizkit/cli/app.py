@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from quizkit.cli import bank, demo, doctor, mock, prove, read
+from quizkit.cli import bank, data, demo, doctor, mock, prove, read, study
 
 app = typer.Typer(
     name="quizkit",
@@ -21,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (mock, demo, prove, read, bank, doctor):
+for module in (study, mock, demo, prove, read, bank, data, doctor):
     module.register(app)
 
 

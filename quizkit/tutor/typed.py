@@ -126,7 +126,9 @@ def grade_trace(question: Trace, asked: Asked, given: object) -> Verdict:
         right = [v for v in measure.values if near(v, answer, question.within)]
         number = right[0] if right else measure.raw
         return Verdict(bool(right), float(bool(right)), expected(asked), number=number)
-    typed = _typed(given)
+    if isinstance(given, list):
+        given = " ".join(str(each) for each in cast("list[object]", given))
+    typed = _typed(cast("object", given))
     numbers = number_list(typed, len(answer))
     if not numbers:
         raise UnreadableError("not_numbers", text=typed.strip())
@@ -144,6 +146,4 @@ def _typed(given: object) -> str:
         return given
     if is_number(given):
         return repr(given)
-    if isinstance(given, list) and given:
-        return " ".join(str(each) for each in cast("list[object]", given))
     raise UnreadableError("nothing_typed")

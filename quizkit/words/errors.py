@@ -114,6 +114,22 @@ WORDS: Words = {
         "zh": "无法写入 {path}：{reason}。用 --bank 指定一个可写的目录",
         "en": "Cannot write {path}: {reason}. Name a writable folder with --bank",
     },
+    "levels": {
+        "zh": "难度写成 2-3 或 4，范围是 1 到 5；你写的是 {text}",
+        "en": "Levels are written 2-3 or 4, from 1 to 5; you wrote {text}",
+    },
+    "nothing_chosen": {
+        "zh": "没有符合条件的题。放宽 --topic、--level 或 --kind；quizkit list 列出所有的题",
+        "en": "No question fits. Loosen --topic, --level or --kind; quizkit list shows what there is",
+    },
+    "data_one": {
+        "zh": "--where、--export、--erase 一次只能用一个",
+        "en": "One of --where, --export and --erase at a time",
+    },
+    "erase_yes": {
+        "zh": "没有终端可以确认。确定要删除的话，加上 --yes",
+        "en": "There is no terminal to confirm at. If you mean it, add --yes",
+    },
     "diary_newer": {
         "zh": "{file} 是更新版本的 quizkit 写的（格式 {found}，这里只认到 {known}）。请升级 quizkit；文件没有改动",
         "en": "{file} was written by a newer quizkit (format {found}; this one knows up to {known}). Upgrade quizkit; the file was left alone",

@@ -114,7 +114,7 @@ def test_a_wrong_unit_is_named(bank: Bank):
     assert wrong.number is None
 
 
-@pytest.mark.parametrize("given", ["", "  ", "many", [], {"a": 1}, True])
+@pytest.mark.parametrize("given", ["", "  ", "many", [], [16], {"a": 1}, True])
 def test_what_is_no_number_is_asked_again(bank: Bank, given: object):
     with pytest.raises(UnreadableError):
         verdict(bank, "comm/buffer", given)

@@ -1,0 +1,96 @@
+"""`quizkit data`: where the learner's files are, all that is in them, and how to be rid of them."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quizkit.cli.common import JSON_HELP, LANG_HELP, language
+
+if TYPE_CHECKING:
+    from quizkit.words import Lang
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(data)
+
+
+def data(
+    where: Annotated[bool, typer.Option("--where", help="Where your files are.")] = False,
+    export: Annotated[
+        bool, typer.Option("--export", help="Everything you answered, as JSON on stdout.")
+    ] = False,
+    erase: Annotated[bool, typer.Option("--erase", help="Remove every answer for good.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Erase without asking.")] = False,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    lang: Annotated[str | None, typer.Option("--lang", help=LANG_HELP)] = None,
+) -> None:
+    """Your files: where they are (the default), what is in them, and how to remove them."""
+    from quizkit.errors import UsageError
+    from quizkit.paths import diary_file
+
+    spoken = language(lang)
+    if where + export + erase > 1:
+        raise UsageError("data_one")
+    if export:
+        _export(diary_file())
+    elif erase:
+        _erase(diary_file(), yes, spoken)
+    else:
+        _where(spoken, json)
+
+
+def _where(lang: "Lang", json: bool) -> None:
+    from quizkit.paths import config_file, diary_file, home
+    from quizkit.words import say
+
+    files = {"home": home(), "diary": diary_file(), "config": config_file()}
+    if json:
+        _print({"schema": "quizkit/data/1"} | {name: str(path) for name, path in files.items()})
+        return
+    for name, path in files.items():
+        there = path.exists()
+        missing = "" if there else say("study.data_missing", lang)
+        typer.echo(f"{say(f'study.data_{name}', lang)}  {path}{missing}")
+
+
+def _export(path: Path) -> None:
+    from quizkit.diary import Diary, counted
+
+    answers, events = [], []
+    if path.exists():
+        with Diary(path) as diary:
+            answers, events = diary.answers(), diary.events()
+    counts = {row.uuid for row in counted(answers)}
+    rows = [
+        asdict(row) | {"at": row.at.isoformat(), "counts": row.uuid in counts} for row in answers
+    ]
+    happened = [asdict(event) | {"at": event.at.isoformat()} for event in events]
+    _print({"schema": "quizkit/diary/1", "answers": rows, "events": happened})
+
+
+def _erase(path: Path, yes: bool, lang: "Lang") -> None:
+    import sys
+
+    from quizkit.diary import erase
+    from quizkit.errors import UsageError
+    from quizkit.words import say
+
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError("erase_yes")
+        wanted = say("study.erase_word", lang)
+        typer.echo(say("study.erase_ask", lang, file=path, word=wanted), err=True)
+        if input("> ").strip() != wanted:
+            typer.echo(say("study.erase_kept", lang), err=True)
+            raise typer.Exit(1)
+    gone = erase(path)
+    typer.echo(say("study.erased" if gone else "study.erase_nothing", lang, file=path))
+
+
+def _print(said: dict[str, Any]) -> None:
+    import json
+
+    typer.echo(json.dumps(said, ensure_ascii=False))

@@ -1,0 +1,85 @@
+"""What a study session needs of the laboratory, loaded when it is first needed."""
+
+from collections.abc import Sequence
+from threading import Timer
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from quizkit.bank.model import Bug, Question, Trace
+
+if TYPE_CHECKING:
+    from quizkit.lab.bench import Bench
+    from quizkit.lab.excerpt import Excerpt
+    from quizkit.proof.prove import Court
+    from quizkit.proof.view import ProofView
+    from quizkit.tutor.asked import Asked
+
+_SOON = 0.4
+"""Seconds after which the first question is on the screen and the bench may start to warm up."""
+
+
+class Laboratory:
+    """One warm bench and one court for the session. Nothing is left when it is closed."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self._useful = any(question.proof for question in questions)
+        self._timer = Timer(_SOON, self._warm)
+        self._timer.daemon = True
+        self._bench: Bench | None = None
+        self._court: Court | None = None
+
+    def __enter__(self) -> "Laboratory":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._settle()
+        if self._bench:
+            self._bench.close()
+
+    def warm_soon(self) -> None:
+        """Start the bench in the background, but not in the way of the first question."""
+        if self._useful:
+            self._timer.start()
+
+    def show(self, question: Question) -> "Excerpt | None":
+        """The code that a `trace` or a `bug` shows."""
+        if not isinstance(question, Trace | Bug):
+            return None
+        from quizkit.lab.catalogue import find
+        from quizkit.lab.excerpt import excerpt
+
+        proof = question.proof
+        assert proof is not None
+        broken = proof.broken if isinstance(question, Bug) else None
+        return excerpt(find(proof.demo), question.function, broken)
+
+    def prove(self, asked: "Asked") -> "ProofView":
+        """Run the proof with the learner's own numbers, or the nearest that were meant for it."""
+        self._settle()
+        if self._court is None:
+            from quizkit.lab.catalogue import catalogue
+            from quizkit.proof.prove import Court, on_bench
+
+            self._warm()
+            assert self._bench is not None
+            demos = catalogue()
+            self._court = Court(demos, on_bench(self._bench, demos))
+        return self._court.view(asked.question, asked.values)
+
+    def _warm(self) -> None:
+        from quizkit.lab.bench import Bench
+
+        if self._bench is None:
+            self._bench = Bench()
+        self._bench.start()
+
+    def _settle(self) -> None:
+        """From here on nobody else starts the bench."""
+        self._timer.cancel()
+        if self._timer.is_alive():
+            self._timer.join()

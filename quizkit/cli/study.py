@@ -1,0 +1,199 @@
+"""`quizkit study` and `quizkit due`: the tutor at a terminal, at a pipe, or in JSON lines."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language
+
+if TYPE_CHECKING:
+    from quizkit.bank.reader import Bank
+    from quizkit.tutor.agenda import Agenda
+    from quizkit.tutor.desk import Desk
+    from quizkit.words import Lang
+
+Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
+Topics = Annotated[list[str] | None, typer.Option("--topic", help="Only these topics.")]
+Spoken = Annotated[str | None, typer.Option("--lang", help=LANG_HELP)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(study)
+    app.command()(due)
+
+
+def study(
+    topic: Topics = None,
+    level: Annotated[
+        str | None, typer.Option(metavar="A-B", help="Only these levels, of 1 to 5: 2-3 or 4.")
+    ] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="Only these kinds.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="So many questions; wrong ones come back on top.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed, the same questions.")] = None,
+    lang: Spoken = None,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Line by line, for screen readers and logs.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="JSON lines, both ways.")] = False,
+    bank: Banks = None,
+) -> None:
+    """Answer questions: what is due first, then what is new."""
+    import os
+    from datetime import UTC, datetime
+
+    from quizkit.cli.laboratory import Laboratory
+    from quizkit.diary import Diary
+    from quizkit.errors import UsageError
+    from quizkit.paths import diary_file
+    from quizkit.tutor.queue import chosen
+    from quizkit.tutor.study import Study
+    from quizkit.words import say
+
+    spoken = language(lang)
+    levels, kinds = _levels(level), _kinds(kind or [])
+    questions = chosen(_bank(topic or [], bank or [], spoken).questions.values(), (), levels, kinds)
+    if not questions:
+        raise UsageError("nothing_chosen")
+    place = _desk(json, plain, spoken)
+    with Diary(diary_file()) as diary, Laboratory(questions) as lab:
+        session = Study(
+            questions,
+            diary,
+            place,
+            lambda: datetime.now(UTC),
+            lang=spoken,
+            seed=seed if seed is not None else int.from_bytes(os.urandom(4), "big"),
+            prove=lab.prove,
+            show=lab.show,
+            limit=limit,
+        )
+        lab.warm_soon()
+        try:
+            session.run()
+        except KeyboardInterrupt:
+            typer.echo(say("study.left", spoken), err=True)
+            raise typer.Exit(130) from None
+
+
+def due(
+    topic: Topics = None,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    lang: Spoken = None,
+    bank: Banks = None,
+) -> None:
+    """What is due now, what is new, and when to come back."""
+    from datetime import UTC, datetime
+
+    from quizkit.diary import Diary
+    from quizkit.paths import diary_file
+    from quizkit.tutor.agenda import agenda
+    from quizkit.tutor.memory import Memory
+
+    spoken = language(lang)
+    questions = list(_bank(topic or [], bank or [], spoken).questions.values())
+    with Diary(diary_file()) as diary:
+        cards = Memory(diary, questions).cards
+    found = agenda(questions, cards, datetime.now(UTC))
+    if json:
+        _print_json(found)
+    else:
+        _print_lines(found, spoken)
+
+
+def _bank(topics: Sequence[str], banks: Sequence[Path], lang: "Lang") -> "Bank":
+    from quizkit.bank.reader import Bank
+    from quizkit.paths import QUESTIONS
+    from quizkit.words import say
+
+    wanted = choose_topics(QUESTIONS, banks, topics)
+    shelf = Bank.load(QUESTIONS, wanted)
+    for folder in banks:
+        shelf = shelf.joined(Bank.load(folder, wanted))
+    broken = {problem.file for problem in shelf.problems if problem.severity == "error"}
+    if broken:
+        typer.echo(say("study.broken", lang, count=len(broken)), err=True)
+    return shelf
+
+
+def _levels(text: str | None) -> tuple[int, int]:
+    from quizkit.errors import UsageError
+
+    low, dash, high = (text or "1-5").partition("-")
+    low, high = low or "1", high or ("5" if dash else low)
+    if not (low in "12345" and high in "12345" and low <= high):
+        raise UsageError("levels", text=text)
+    return int(low), int(high)
+
+
+def _kinds(wanted: Sequence[str]) -> Sequence[str]:
+    from quizkit.bank.model import KINDS
+    from quizkit.errors import UsageError
+    from quizkit.near import nearest
+
+    for kind in wanted:
+        if kind not in KINDS:
+            raise UsageError("kind", name=kind, hint=nearest(kind, KINDS))
+    return wanted
+
+
+def _desk(json: bool, plain: bool, lang: "Lang") -> "Desk":
+    import os
+    import sys
+
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # it was closed: `<&-`
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
+    if json:
+        from quizkit.ui.json_desk import JsonDesk
+
+        return JsonDesk(sys.stdin.fileno(), sys.stdout.buffer)
+    from quizkit.ui.desks import desk
+
+    return desk(lang, plain)
+
+
+def _print_json(found: "Agenda") -> None:
+    import json
+
+    rows = [
+        {
+            "question": question.id,
+            "topic": question.topic,
+            "level": question.level,
+            "kind": question.kind,
+            "due": date.isoformat(),
+        }
+        for question, date in found.due
+    ]
+    topics = [
+        {"topic": shelf.topic, "due": shelf.due, "new": shelf.new, "known": shelf.known}
+        for shelf in found.shelves
+    ]
+    said = {
+        "schema": "quizkit/due/1",
+        "now": found.now.isoformat(),
+        "due": rows,
+        "new": found.new,
+        "next": found.next_due.isoformat() if found.next_due else None,
+        "topics": topics,
+    }
+    typer.echo(json.dumps(said, ensure_ascii=False))
+
+
+def _print_lines(found: "Agenda", lang: "Lang") -> None:
+    from quizkit.words import say
+
+    typer.echo(say("study.due", lang, due=len(found.due), new=found.new))
+    width = max((len(shelf.topic) for shelf in found.shelves), default=0)
+    for shelf in found.shelves:
+        counts = say("study.due_topic", lang, due=shelf.due, new=shelf.new, known=shelf.known)
+        typer.echo(f"  {shelf.topic:{width}}  {counts}")
+    if not found.due and found.next_due:
+        date = f"{found.next_due.astimezone():%Y-%m-%d %H:%M}"
+        typer.echo(say("study.due_next", lang, date=date))
+    if found.due or found.new:
+        typer.echo(say("study.due_start", lang))

@@ -1,0 +1,308 @@
+"""`study`, `due` and `data` as a person or a program meets them: real processes, real files."""
+
+import json
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+QUESTION = """
+kind: choice
+level: {level}
+prompt: {{zh: 第{name}题, en: question {name}}}
+options:
+  - {{text: {{zh: 对, en: right}}, correct: true}}
+  - text: {{zh: 错, en: wrong}}
+    why: {{zh: 不对, en: not so}}
+explain: {{zh: 如题, en: as stated}}
+sources: ["https://example.org"]
+"""
+RIGHT, WRONG = {"answer": [0]}, {"answer": [1]}
+HEAVY = {"torch", "numpy", "fsrs", "prompt_toolkit", "asyncio", "quizkit.lab.catalogue"}
+
+
+class Quizkit:
+    """The command, on a bank of its own (topics `alpha` and `beta`) and a home of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.bank = folder / "bank"
+        for topic in ("alpha", "beta"):
+            shelf = self.bank / topic
+            shelf.mkdir(parents=True)
+            title = "title: {zh: 专题, en: A topic}\nintro: {zh: 专题, en: A topic}\n"
+            (shelf / "_topic.yaml").write_text(title, encoding="utf-8")
+            for i in range(3):
+                text = QUESTION.format(level=i + 1, name=i)
+                (shelf / f"q{i}.yaml").write_text(text, encoding="utf-8")
+        self.environment = {
+            **os.environ,
+            "QUIZKIT_HOME": str(self.home),
+            "PYTHONPATH": str(Path.cwd()),
+            "LC_ALL": "C",
+        }
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "quizkit", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env=self.environment,
+            **options,
+        )
+
+    def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        process = self.start(*arguments)
+        output, errors = process.communicate(given, timeout=60)
+        return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
+
+    def study(self, *arguments: str, topic: str = "alpha") -> "Session":
+        options = ["--bank", str(self.bank), "--topic", topic, "--json", "--seed", "1"]
+        return Session(self.start("study", *options, *arguments))
+
+    def exported(self) -> list[dict[str, Any]]:
+        done = self.run("data", "--export")
+        assert done.returncode == 0
+        said = json.loads(done.stdout)
+        assert said["schema"] == "quizkit/diary/1"
+        return said["answers"]
+
+
+class Session:
+    """A session in JSON lines, driven line by line."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+
+    def read(self) -> dict[str, Any]:
+        assert self.process.stdout
+        return json.loads(self.process.stdout.readline())
+
+    def say(self, line: dict[str, Any]) -> dict[str, Any]:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(line) + "\n")
+        self.process.stdin.flush()
+        return self.read()
+
+    def end(self) -> tuple[int, str]:
+        output, _ = self.process.communicate(timeout=60)
+        return self.process.returncode, output
+
+
+@pytest.fixture
+def quizkit(tmp_path: Path) -> Quizkit:
+    return Quizkit(tmp_path)
+
+
+def test_a_session_line_by_line(quizkit: Quizkit):
+    session = quizkit.study("--limit", "2")
+    first = session.read()["ask"]
+    assert (first["topic"], first["number"], first["total"]) == ("alpha", 1, 2)
+    verdict = session.say(RIGHT)["verdict"]
+    assert (verdict["question"], verdict["right"]) == (first["id"], True)
+    # What was acknowledged is on disk, while the session goes on.
+    assert [row["uuid"] for row in quizkit.exported()] == [verdict["uuid"]]
+    second = session.read()["ask"]
+    assert second["id"] != first["id"]
+    assert session.say({"command": "quit"})["end"]["answered"] == 1
+    assert session.end() == (0, "")
+
+
+def test_the_end_of_the_input_is_the_end(quizkit: Quizkit):
+    session = quizkit.study()
+    session.read()
+    code, rest = session.end()
+    assert code == 0
+    assert "end" in json.loads(rest)
+
+
+def test_a_closed_input_is_the_end(quizkit: Quizkit):
+    done = subprocess.run(
+        f"exec {sys.executable} -m quizkit study --json --topic alpha --bank {quizkit.bank} <&-",
+        shell=True,
+        capture_output=True,
+        env=quizkit.environment,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b'"end"' in done.stdout.splitlines()[-1]
+
+
+def test_a_killed_session_has_lost_nothing_and_goes_on(quizkit: Quizkit):
+    acknowledged: list[str] = []
+    asked: list[str] = []
+    for _ in range(3):
+        session = quizkit.study()
+        asked.append(session.read()["ask"]["id"])
+        acknowledged.append(session.say(RIGHT)["verdict"]["uuid"])
+        session.process.send_signal(signal.SIGKILL)
+        assert session.end()[0] == -signal.SIGKILL
+    assert len({*asked}) == 3
+    assert [row["uuid"] for row in quizkit.exported()] == acknowledged
+
+
+def test_two_sessions_at_once(quizkit: Quizkit):
+    one, other = quizkit.study(), quizkit.study(topic="beta")
+    one.read()
+    other.read()
+    uuids = [session.say(RIGHT)["verdict"]["uuid"] for session in (one, other)]
+    one.read()
+    uuids.append(one.say(WRONG)["verdict"]["uuid"])
+    assert [one.end()[0], other.end()[0]] == [0, 0]
+    assert [row["uuid"] for row in quizkit.exported()] == uuids
+
+
+def test_an_undone_answer_stays_in_the_diary_and_counts_no_more(quizkit: Quizkit):
+    session = quizkit.study()
+    session.read()
+    uuid = session.say(WRONG)["verdict"]["uuid"]
+    session.read()
+    assert session.say({"command": "undo"})["message"]["uuid"] == uuid
+    session.end()
+    first, second = quizkit.exported()
+    assert (first["uuid"], first["counts"]) == (uuid, False)
+    assert (second["undoes"], second["counts"]) == (uuid, False)
+
+
+def test_an_interrupt_is_130_and_keeps_everything(quizkit: Quizkit):
+    session = quizkit.study()
+    session.read()
+    session.say(RIGHT)
+    session.read()
+    session.process.send_signal(signal.SIGINT)
+    assert session.end()[0] == 130
+    assert len(quizkit.exported()) == 1
+
+
+def test_without_a_terminal_answers_are_read_line_by_line(quizkit: Quizkit):
+    options = ["--bank", str(quizkit.bank), "--topic", "beta", "--limit", "1", "--lang", "zh"]
+    done = quizkit.run("study", *options, given="1\n")
+    assert done.returncode == 0
+    assert "题" in done.stdout
+    assert len(quizkit.exported()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--topic", "alpah"], "alpha"),
+        (["--kind", "choise"], "choice"),
+        (["--level", "0-3"], "0-3"),
+        (["--level", "4-2"], "4-2"),
+        (["--topic", "alpha", "--level", "5"], "quizkit list"),
+        (["--lang", "fr"], "fr"),
+        (["--limit", "0"], "0"),
+    ],
+)
+def test_what_cannot_be_asked_for(quizkit: Quizkit, arguments: list[str], said: str):
+    done = quizkit.run("study", "--bank", str(quizkit.bank), *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("level", "names"), [("2", {2}), ("2-3", {2, 3}), ("-1", {1}), ("3-", {3})]
+)
+def test_levels(quizkit: Quizkit, level: str, names: set[int]):
+    session = quizkit.study("--level", level)
+    seen = {session.read()["ask"]["level"]}
+    while "ask" in (said := session.say({"command": "skip"})):
+        seen.add(said["ask"]["level"])
+    session.end()
+    assert seen == names
+
+
+def test_what_is_due(quizkit: Quizkit):
+    session = quizkit.study()
+    session.read()
+    session.say(RIGHT)
+    session.end()
+    options = ["--bank", str(quizkit.bank), "--topic", "alpha", "--topic", "beta"]
+    said = json.loads(quizkit.run("due", "--json", *options).stdout)
+    assert (said["schema"], said["due"], said["new"]) == ("quizkit/due/1", [], 5)
+    assert said["topics"] == [
+        {"topic": "alpha", "due": 0, "new": 2, "known": 1},
+        {"topic": "beta", "due": 0, "new": 3, "known": 0},
+    ]
+    assert said["next"] > said["now"]
+    long_ago = "update cards set due = 0"
+    db = sqlite3.connect(quizkit.home / "diary.sqlite3")
+    db.execute(long_ago)
+    db.commit()
+    db.close()
+    said = json.loads(quizkit.run("due", "--json", *options).stdout)
+    assert [row["question"] for row in said["due"]] == ["alpha/q0"]
+    assert said["next"] is None
+    assert "1 due" in quizkit.run("due", *options).stdout
+
+
+def test_where_the_files_are(quizkit: Quizkit):
+    done = quizkit.run("data", "--where")
+    assert done.returncode == 0
+    assert str(quizkit.home / "diary.sqlite3") in done.stdout
+    said = json.loads(quizkit.run("data", "--json").stdout)
+    assert (said["schema"], said["home"]) == ("quizkit/data/1", str(quizkit.home))
+    assert quizkit.exported() == []
+    assert list(quizkit.home.iterdir()) == []
+    assert stat.S_IMODE(quizkit.home.stat().st_mode) == 0o700
+
+
+def test_erase(quizkit: Quizkit):
+    session = quizkit.study()
+    session.read()
+    session.say(RIGHT)
+    session.end()
+    refused = quizkit.run("data", "--erase")
+    assert (refused.returncode, len(quizkit.exported())) == (2, 1)
+    assert "--yes" in refused.stderr
+    assert quizkit.run("data", "--erase", "--yes").returncode == 0
+    assert list(quizkit.home.iterdir()) == []
+    assert quizkit.run("data", "--where", "--export").returncode == 2
+
+
+def test_a_diary_that_cannot_be_read_is_4(quizkit: Quizkit):
+    quizkit.home.mkdir()
+    diary = quizkit.home / "diary.sqlite3"
+    diary.write_bytes(b"a shopping list " * 100)
+    for command in (["study", "--topic", "pp", "--json"], ["due"], ["data", "--export"]):
+        done = quizkit.run(*command)
+        assert (done.returncode, done.stdout) == (4, "")
+        assert str(diary) in done.stderr
+    assert diary.read_bytes() == b"a shopping list " * 100
+
+
+def test_one_bad_file_does_not_take_the_others_down(quizkit: Quizkit):
+    (quizkit.bank / "alpha" / "bad.yaml").write_text("kind: choice\nlevel: nine\n")
+    session = quizkit.study()
+    assert session.read()["ask"]["total"] == 3
+    _, errors = session.process.communicate(timeout=60)
+    assert "quizkit bank lint" in errors
+
+
+def test_the_first_question_waits_for_nothing_heavy(quizkit: Quizkit):
+    code = (
+        "import sys; from quizkit.cli.app import app; from quizkit.ui import json_desk as desk\n"
+        "def look(self, *_): print(*sorted(HEAVY & {*sys.modules})); sys.exit(0)\n"
+        f"HEAVY = {HEAVY!r}; desk.JsonDesk._read = look\n"
+        f"app(['study', '--json', '--topic', 'alpha', '--bank', {str(quizkit.bank)!r}])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=quizkit.environment,
+        timeout=60,
+        check=True,
+    )
+    ask, heavy = done.stdout.splitlines()
+    assert '"ask"' in ask
+    assert heavy == ""

@@ -1,0 +1,377 @@
+"""The JSON desk over real pipes, with a real diary behind it."""
+
+import io
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quizkit.bank.reader import Bank
+from quizkit.diary import Diary
+from quizkit.errors import LabError
+from quizkit.lab.excerpt import Excerpt
+from quizkit.lab.report import Report, Timeline
+from quizkit.proof.judge import Judgement
+from quizkit.proof.view import ProofView
+from quizkit.tutor.asked import Asked
+from quizkit.tutor.study import Study
+from quizkit.ui.json_desk import JsonDesk
+
+NOW = datetime(2026, 3, 1, 8, tzinfo=UTC)
+FILES = {
+    "pick": """
+kind: choice
+level: 1
+prompt: {zh: 省的是什么？, en: What is saved?}
+options:
+  - text: {zh: 激活显存, en: activation memory}
+    correct: true
+  - text: {zh: 气泡, en: the bubble}
+    why: {zh: 气泡不变, en: the bubble stays}
+    myth: cuts-bubble
+  - text: {zh: 通信, en: traffic}
+    why: {zh: 一样多, en: as much as before}
+hints: [{zh: 想想峰值, en: think of the peak}]
+explain: {zh: 峰值更低, en: a lower peak}
+say: {zh: 这样说, en: say so}
+sources: ["https://example.org"]
+""",
+    "share": """
+kind: numeric
+level: 2
+prompt: {zh: "{p} 级的占比？", en: "The share of {p} stages?"}
+params: {p: [4]}
+answer: (p - 1) / (p + 7)
+traps:
+  - {formula: (p - 1) / 8, forgot: {zh: 分母漏了, en: the denominator}, myth: overhead}
+explain: {zh: "是 {answer}", en: "it is {answer}"}
+sources: ["https://example.org"]
+""",
+    "why": """
+kind: essay
+level: 4
+prompt: {zh: 为什么？, en: Why?}
+rubric:
+  - {points: 1, says: {zh: 说到峰值, en: names the peak}, keywords: [peak]}
+explain: {zh: 如题, en: as stated}
+sources: ["https://example.org"]
+""",
+    "fix": """
+kind: bug
+level: 3
+prompt: {zh: 哪一行？, en: Which line?}
+function: story
+reasons: [{points: 1, says: {zh: 少一步, en: one step short}}]
+explain: {zh: 如题, en: as stated}
+proof: {demo: pipeline, break: short, claims: [ranks > 1]}
+""",
+    "fill": """
+kind: cloze
+level: 2
+prompt: {zh: 填空, en: Fill in}
+text: {zh: "用 [[how]]", en: "By [[how]]"}
+gaps: {how: {answer: all-reduce}}
+explain: {zh: 如题, en: as stated}
+sources: ["https://example.org"]
+""",
+    "sort": """
+kind: order
+level: 2
+prompt: {zh: 排序, en: Sort}
+steps: [{id: one, text: {zh: 一, en: first}}, {id: two, text: {zh: 二, en: second}}]
+explain: {zh: 如题, en: as stated}
+sources: ["https://example.org"]
+""",
+}
+REPORT = Report(
+    demo="pipeline",
+    ranks=4,
+    args={},
+    broken=None,
+    start="fork",
+    backend="gloo",
+    device="cpu",
+    staged=False,
+    reason="",
+    torch="2",
+    seconds=0.1,
+    outcome="finished",
+    error=None,
+    checks=(),
+    metrics={"bubble": float("nan")},
+    how={"bubble": "clocked"},
+    timeline=Timeline(),
+    verdict="pass",
+)
+CODE = Excerpt(("def story():", "    go()"), 7, frozenset({2}))
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Bank:
+    folder = tmp_path / "bank" / "t"
+    folder.mkdir(parents=True)
+    for name, text in FILES.items():
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return Bank.load(folder.parent)
+
+
+def prove(asked: Asked) -> ProofView:
+    if asked.question.id == "t/why":
+        raise LabError("torch_missing", python="python")
+    return ProofView({}, True, REPORT, Judgement((), ()), 0.25, {})
+
+
+class Sink(io.BytesIO):
+    """What was printed, and what was on disk by then."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.on_disk: list[set[str]] = []
+
+    def write(self, data: Any) -> int:
+        with Diary(self.path) as diary:
+            self.on_disk.append({row.uuid for row in diary.answers()})
+        return super().write(data)
+
+
+def session(
+    bank: Bank, tmp_path: Path, names: Sequence[str], *lines: object, patience: float = 0.0
+) -> list[dict[str, Any]]:
+    """What the desk prints when it is given these lines, then the end of the input."""
+    text = "".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in lines)
+    reading, writing = os.pipe()
+    os.write(writing, text.encode())
+    os.close(writing)
+    sink = Sink(tmp_path / "diary.sqlite3")
+    questions = [bank.questions[f"t/{name}"] for name in names]
+    with Diary(sink.path) as diary, os.fdopen(reading, "rb", 0) as source:
+        desk = JsonDesk(source.fileno(), sink, patience)
+        Study(
+            questions,
+            diary,
+            desk,
+            lambda: NOW,
+            lang="en",
+            seed=1,
+            prove=prove,
+            show=lambda _: CODE,
+        ).run()
+    printed = [json.loads(line) for line in sink.getvalue().splitlines()]
+    for said, known in zip(printed, sink.on_disk, strict=True):
+        if "verdict" in said:
+            assert said["verdict"]["uuid"] in known
+    return printed
+
+
+def words(printed: Sequence[dict[str, Any]]) -> list[str]:
+    return [next(iter(said)) for said in printed]
+
+
+def test_ask_answer_verdict_end(bank: Bank, tmp_path: Path):
+    ask, verdict, end = session(bank, tmp_path, ["pick"], {"answer": [0]})
+    assert ask["ask"]["id"] == "t/pick"
+    assert ask["ask"]["kind"] == "choice"
+    assert {option["id"] for option in ask["ask"]["options"]} == {0, 1, 2}
+    assert verdict["verdict"]["right"] is True
+    assert (verdict["verdict"]["question"], verdict["verdict"]["grade"]) == ("t/pick", 3)
+    assert verdict["verdict"]["correct"] == [0]
+    assert (end["end"]["answered"], end["end"]["right"], end["end"]["wrong"]) == (1, 1, [])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_question_does_not_give_itself_away(bank: Bank, tmp_path: Path, name: str):
+    ask = session(bank, tmp_path, [name])[0]["ask"]
+    assert not {"answer", "correct", "explain", "changed", "rubric", "reasons", "say"} & {*ask}
+    for option in ask.get("options", []):
+        assert {*option} == {"id", "text"}
+    text = json.dumps(ask, ensure_ascii=False)
+    assert "all-reduce" not in text
+    assert "a lower peak" not in text
+    assert "cuts-bubble" not in text
+    if name == "fix":
+        assert ask["code"] == {"lines": ["def story():", "    go()"], "first": 7}
+    if name == "sort":
+        assert [step["id"] for step in ask["steps"]] == ["two", "one"]
+    if name == "share":
+        assert (ask["prompt"], ask["values"], ask["unit"]) == (
+            "The share of 4 stages?",
+            {"p": 4},
+            "",
+        )
+
+
+def test_the_next_question_follows_at_once(bank: Bank, tmp_path: Path):
+    printed = session(bank, tmp_path, ["pick", "fill"], {"answer": [0]}, {"answer": "all reduce"})
+    assert words(printed) == ["ask", "verdict", "ask", "verdict", "end"]
+    assert [said["verdict"]["last"] for said in printed if "verdict" in said] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("{nonsense", "study.line_json"),
+        ("[1]", "study.line_json"),
+        ('"hint"', "study.line_json"),
+        ("null", "study.line_json"),
+        ("\udcff\udcfe", "study.line_json"),
+        ("[" * 100_000, "study.line_json"),
+        ({}, "study.line_neither"),
+        ({"reply": 1}, "study.line_neither"),
+        ({"command": "hnit"}, "study.line_command"),
+        ({"command": ["hint"]}, "study.line_command"),
+        ({"answer": "x"}, "study.needs_list"),
+        ({"answer": [7]}, "study.no_such_option"),
+        ({"answer": [0], "seconds": -1}, "study.line_seconds"),
+        ({"answer": [0], "sure": "very"}, "study.line_sure"),
+        ({"command": "prove"}, "study.answer_first"),
+        ({"command": "undo"}, "study.nothing_to_undo"),
+    ],
+)
+def test_what_is_malformed_changes_nothing(bank: Bank, tmp_path: Path, line: Any, key: str):
+    if isinstance(line, str):
+        line = line.encode("utf-8", "surrogateescape").decode("latin-1")
+    if isinstance(line, str) and len(line) > 60_000:
+        line = line[:60_000]  # as much as a pipe holds
+    printed = session(bank, tmp_path, ["pick"], line, {"answer": [0]})
+    assert words(printed) == ["ask", "error", "verdict", "end"]
+    assert printed[1]["error"]["key"] == key
+    assert printed[1]["error"]["text"]
+
+
+def test_empty_lines_are_nothing(bank: Bank, tmp_path: Path):
+    assert words(session(bank, tmp_path, ["pick"], "", "  ", {"answer": 0})) == [
+        "ask",
+        "verdict",
+        "end",
+    ]
+
+
+def test_hints_toggles_and_certainty(bank: Bank, tmp_path: Path):
+    commands = [{"command": name} for name in ("hint", "hint", "toggle", "sure")]
+    printed = session(bank, tmp_path, ["pick"], *commands, {"answer": [1]})
+    assert words(printed)[:6] == ["ask", "hint", "error", "ask", "sure", "verdict"]
+    assert printed[1]["hint"] == {
+        "question": "t/pick",
+        "number": 1,
+        "of": 1,
+        "text": "think of the peak",
+    }
+    english, chinese = printed[0]["ask"], printed[3]["ask"]
+    assert (english["lang"], chinese["lang"]) == ("en", "zh")
+    assert [o["id"] for o in english["options"]] == [o["id"] for o in chinese["options"]]
+    assert chinese["options"] != english["options"]
+    assert printed[4] == {"sure": True}
+    assert printed[5]["verdict"]["myth"] == "cuts-bubble"
+    assert printed[5]["verdict"]["expected"] == "激活显存"
+
+
+def test_a_trap_is_named_and_the_number_is_shown(bank: Bank, tmp_path: Path):
+    printed = session(bank, tmp_path, ["share"], {"answer": "37.5%"})
+    verdict = printed[1]["verdict"]
+    assert (verdict["number"], verdict["forgot"], verdict["myth"]) == (
+        0.375,
+        "the denominator",
+        "overhead",
+    )
+    assert (verdict["expected"], verdict["explain"]) == ("0.272727", "it is 0.272727")
+
+
+def test_proof_why_and_say_are_about_the_last_verdict(bank: Bank, tmp_path: Path):
+    commands = [{"command": name} for name in ("prove", "why", "say")]
+    printed = session(bank, tmp_path, ["fix", "why"], {"answer": 2}, *commands)
+    assert words(printed) == ["ask", "verdict", "ask", "proof", "why", "say", "end"]
+    assert printed[3]["question"] == printed[4]["why"]["question"] == "t/fix"
+    assert printed[3]["proof"]["schema"] == "quizkit/report/1"
+    assert printed[3]["proof"]["metrics"] == {"bubble": "NaN"}
+    assert (printed[3]["own"], printed[3]["measured"]) == (True, 0.25)
+
+
+def test_the_last_verdict_can_still_be_asked_about(bank: Bank, tmp_path: Path):
+    lines = [{"answer": [1]}, {"command": "why"}, {"command": "right"}, {"command": "undo"}]
+    printed = session(bank, tmp_path, ["pick"], *lines, {"answer": [0]}, patience=5.0)
+    # Right after all: so it is not asked again, and the second verdict is the last.
+    kinds = ["ask", "verdict", "ask", "why", "message", "verdict", "message", "ask", "verdict"]
+    assert words(printed)[: len(kinds)] == kinds
+    assert [o["why"] for o in printed[3]["why"]["options"] if o["id"] == 1] == ["the bubble stays"]
+    assert printed[-1]["end"]["right"] == 1
+
+
+def test_a_command_after_the_very_last_verdict(bank: Bank, tmp_path: Path):
+    lines = [{"answer": 2}, {"command": "prove"}, {"answer": 1}, {"command": "quit"}]
+    printed = session(bank, tmp_path, ["fix"], *lines, patience=5.0)
+    assert words(printed) == ["ask", "verdict", "proof", "error", "end"]
+    assert printed[3]["error"]["key"] == "study.line_no_question"
+
+
+def test_a_session_nobody_writes_to_any_more_ends(bank: Bank, tmp_path: Path):
+    reading, writing = os.pipe()
+    os.write(writing, b'{"answer": [0]}\n')
+    sink = io.BytesIO()
+    with Diary(tmp_path / "d") as diary, os.fdopen(reading, "rb", 0) as source:
+        desk = JsonDesk(source.fileno(), sink, 0.0)
+        questions = [bank.questions["t/pick"]]
+        Study(
+            questions, diary, desk, lambda: NOW, lang="en", seed=1, prove=prove, show=lambda _: None
+        ).run()
+    os.close(writing)  # open all the while: the end did not wait for it
+    assert b'"end"' in sink.getvalue().splitlines()[-1]
+
+
+def test_a_proof_that_cannot_run(bank: Bank, tmp_path: Path):
+    changed = replace(bank.questions["t/why"], proof=bank.questions["t/fix"].proof)
+    bank = Bank({"t/why": changed})
+    lines = [{"answer": "the peak"}, {"command": "prove"}]
+    printed = session(bank, tmp_path, ["why"], *lines, patience=5.0)
+    assert words(printed) == ["ask", "verdict", "error", "end"]
+    assert printed[2]["error"]["key"] == "errors.torch_missing"
+
+
+def test_undo_asks_again_just_as_it_was(bank: Bank, tmp_path: Path):
+    lines = [{"answer": [1]}, {"command": "undo"}, {"answer": [0]}]
+    printed = session(bank, tmp_path, ["pick", "fill"], *lines)
+    assert words(printed) == ["ask", "verdict", "ask", "message", "ask", "verdict", "ask", "end"]
+    assert printed[3]["message"]["key"] == "study.undone"
+    assert printed[3]["message"]["uuid"] == printed[1]["verdict"]["uuid"]
+    assert printed[4]["ask"] == printed[0]["ask"]
+    assert printed[6]["ask"]["id"] == printed[2]["ask"]["id"] == "t/fill"
+    assert printed[-1]["end"]["right"] == 1
+
+
+def test_going_on_by_itself_is_no_answer(bank: Bank, tmp_path: Path):
+    lines = [{"answer": [0]}, {"command": "continue"}, {"command": "skip"}]
+    printed = session(bank, tmp_path, ["pick", "fill"], *lines)
+    assert words(printed) == ["ask", "verdict", "ask", "end"]
+    assert (printed[-1]["end"]["answered"], printed[-1]["end"]["skipped"]) == (1, 1)
+
+
+def test_not_knowing(bank: Bank, tmp_path: Path):
+    printed = session(bank, tmp_path, ["pick", "fill"], {"answer": None}, {"command": "quit"})
+    assert printed[1]["verdict"]["right"] is False
+    assert printed[1]["verdict"]["notes"] == ["Not known."]
+    assert words(printed)[-1] == "end"
+
+
+def test_what_a_front_end_knows_better(bank: Bank, tmp_path: Path):
+    session(bank, tmp_path, ["pick"], {"answer": [0], "seconds": 7.5, "sure": True})
+    with Diary(tmp_path / "diary.sqlite3") as diary:
+        (row,) = diary.answers()
+    assert (row.seconds, row.sure, row.grade) == (7.5, True, 4)
+
+
+def test_flags_and_grades(bank: Bank, tmp_path: Path):
+    lines = [
+        {"command": "flag", "value": "typo"},
+        {"answer": [0]},
+        {"command": "grade", "value": 2},
+    ]
+    printed = session(bank, tmp_path, ["pick", "fill"], *lines)
+    assert words(printed) == ["ask", "message", "verdict", "ask", "verdict", "end"]
+    assert printed[4]["verdict"]["grade"] == 2
+    with Diary(tmp_path / "diary.sqlite3") as diary:
+        assert [row.note for row in diary.answers()] == ["flag: typo", "", "grade"]
