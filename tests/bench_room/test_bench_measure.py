@@ -48,7 +48,9 @@ def main(mib: int = 16, odd: bool = False, clock: bool = False):
 @pytest.mark.parametrize("odd", [False, True])
 def test_counted_bytes_are_those_of_the_wire(warm: Warm, odd: bool):
     warm.programs.write("bytes", BYTES)
-    metrics = warm.run("bytes", 3, args={"odd": odd})["metrics"]
+    report = warm.run("bytes", 3, args={"odd": odd})
+    assert report["verdict"] == "pass"
+    metrics = report["metrics"]
     assert metrics["sent"] == [16 << 20] * 3
     assert metrics["messages"] == [1, 1, 1]
     assert metrics["later"] == [0, 0, 0]
@@ -130,6 +132,7 @@ def main(to: int = 1):
             send(torch.full((2,), 10.0 + tag), 1, tag=tag)
         flight = isend(torch.tensor([7, 8]), 1, tag=5)
         check("nothing lands at the sender", flight.wait() is None, "==", True)
+        send(torch.arange(4.0).view(2, 2), 1)
         send(torch.tensor([True, False]), 1)
     if rank() == 1:
         late, soon = torch.empty(2), torch.empty(2)
@@ -138,6 +141,11 @@ def main(to: int = 1):
         check("tag 1", first.wait()[1], "==", 11)
         check("waiting twice is no harm", first.wait() is late, "==", True)
         check("integers", irecv(torch.empty(2, dtype=torch.int64), 0, tag=5).wait()[1], "==", 8)
+        turned = torch.empty(2, 2).t()
+        flight = irecv(turned, 0)
+        check("what is not contiguous", flight.wait()[0, 1], "==", 1)
+        turned.zero_()
+        check("lands once", flight.wait()[0, 1], "==", 0)
         check("truth", recv(torch.empty(2, dtype=torch.bool), 0)[0], "==", True)
     if to != 1:
         send(torch.ones(1), to)
@@ -149,7 +157,7 @@ def test_messages_arrive_by_tag(warm: Warm):
     warm.programs.write("talk", TALK)
     report = warm.run("talk", 2)
     assert report["verdict"] == "pass", report["error"]
-    assert len(report["checks"]) == 6
+    assert len(report["checks"]) == 8
 
 
 def test_no_rank_can_send_to_itself_or_to_nobody(warm: Warm):
@@ -178,6 +186,13 @@ def main(transfer: float = 0.0):
                 if 0 <= me + direction < n:
                     send(x, me + direction)
         makespan = clock.makespan()
+    with virtual_clock("late") as late:
+        late.spend(5.0 if me == 1 else 1.0, "own")
+        if me == 0:
+            send(x, 1)
+        if me == 1:
+            recv(x, 0)
+            check("an early message changes nothing", late.now, "==", 5.0)
     check("bubble", 1 - 2 * 3 / makespan, "==", (n - 1) / (2 + n - 1))
     return {"now": clocked(clock.now), "makespan": shared(clocked(makespan))}
 '''
@@ -189,13 +204,13 @@ def test_the_virtual_clock_goes_with_the_messages(warm: Warm):
     assert report["verdict"] == "pass"
     assert report["metrics"] == {"now": [12.0, 10.0, 8.0], "makespan": 12.0}
     events = report["timeline"]["events"]
-    assert [(e["name"], e["start"], e["end"]) for e in events if e["rank"] == 1] == [
+    assert [(e["name"], e["start"], e["end"]) for e in events if e["rank"] == 1][:4] == [
         ("F0", 1.0, 2.0),
         ("F1", 2.0, 3.0),
         ("B0", 6.0, 8.0),
         ("B1", 8.0, 10.0),
     ]
-    assert {e["schedule"] for e in events} == {"gpipe"}
+    assert [e["schedule"] for e in events].count("gpipe") == 12
 
 
 def test_a_message_can_take_virtual_time(warm: Warm):

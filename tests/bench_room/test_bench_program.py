@@ -218,19 +218,25 @@ def test_the_bench_alone_makes_a_rank(programs: Programs):
     assert "RuntimeError: no run is on" in done.stderr
 
 
-def test_every_rank_draws_the_same(warm: Warm):
-    warm.programs.write(
+def test_every_rank_has_one_thread_and_draws_the_same(programs: Programs):
+    path = programs.write(
         "draws",
         """
+from _bench import check, compared, run, shared
 import torch
-from _bench import check, compared, shared
 
 def main():
+    seeded = torch.Generator().manual_seed(0)
+    check("as seeded", torch.rand(1), "==", torch.rand(1, generator=seeded).item())
     check("one thread", torch.get_num_threads(), "==", 1)
     return {"drawn": shared(compared(torch.rand(1)))}
+
+if __name__ == "__main__":
+    run(__file__)
 """,
     )
-    assert warm.run("draws", 3)["verdict"] == "pass"
+    code, report, _ = programs.demo(path, OMP_NUM_THREADS="2")
+    assert (code, len(report["checks"])) == (0, 2)
 
 
 def test_a_rank_that_forks_and_dies_is_noticed(warm: Warm):
