@@ -66,7 +66,7 @@ def _errors(question: Question, bank: Bank, common: Mapping[str, CommonQuestion]
     for place, myth in myths_of(question):
         if myth not in bank.myths:
             message = unknown("myth", myth, bank.myths)
-            yield place, f"{message}; myths are named in `{question.topic}/_myths.yaml`"
+            yield place, f"{message} Name myths in a topic's `_myths.yaml`"
     for name in question.was:
         if name in bank.questions:
             yield "was", f"`{name}` is still a question"

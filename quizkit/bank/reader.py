@@ -31,12 +31,13 @@ class Bank:
         myths: dict[str, Text] = {}
         problems: list[Problem] = []
         for slug in topic_slugs(folder):
+            # Myths are few, and a question may name one of another topic.
+            myths |= _myths(folder, slug, problems)
             if topics is not None and slug not in topics:
                 continue
             topic = _topic(folder, slug, problems)
             if topic:
                 shelves[slug] = topic
-            myths |= _myths(folder, slug, problems)
             for path in sorted((folder / slug).glob("*.yaml")):
                 if not path.name.startswith("_"):
                     question = read(folder, path, problems)

@@ -6,7 +6,7 @@ Editors with a YAML language server complete and check with it while one writes.
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, is_dataclass
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from quizkit.bank.build import hints_of, keys_of
 from quizkit.bank.formula import Formula
@@ -86,4 +86,4 @@ def _type(kind: Any) -> Schema:
         return _FORMULA
     if is_dataclass(kind) and isinstance(kind, type):
         return _noun(kind)
-    return _PLAIN[kind]
+    return _PLAIN[cast(type, kind)]

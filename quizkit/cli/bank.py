@@ -61,7 +61,7 @@ def new(
     """Start a question file with every key that its kind has."""
     import re
 
-    from quizkit.bank.model import KINDS
+    from quizkit.bank.model import KINDS, Kind
     from quizkit.bank.template import template
     from quizkit.errors import UsageError
     from quizkit.near import nearest
@@ -69,7 +69,7 @@ def new(
     from quizkit.words import say
 
     spoken = language(lang)
-    known = {str(each): each for each in KINDS}
+    known: dict[str, Kind] = {each: each for each in KINDS}
     if kind not in known:
         raise UsageError("kind", name=kind, hint=nearest(kind, KINDS))
     if not re.fullmatch(r"[a-z0-9_-]+/[a-z0-9-]+", name):

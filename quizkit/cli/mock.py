@@ -69,7 +69,7 @@ def _start(
         ledger = begin(script, diary, desk, SystemClock(), lang, minutes)
         if ledger is None:
             typer.echo(say("mock.not_begun", lang), err=True)
-            return
+            raise typer.Exit(130)
         _hold(Interview(script, shelf.questions, desk, ledger), shelf, json, plain)
 
 

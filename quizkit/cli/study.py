@@ -56,7 +56,8 @@ def study(
 
     spoken = language(lang)
     levels, kinds = _levels(level), _kinds(kind or [])
-    questions = chosen(_bank(topic or [], bank or [], spoken).questions.values(), (), levels, kinds)
+    shelf = _bank(topic or [], bank or [], spoken)
+    questions = chosen(shelf.questions.values(), (), levels, kinds)
     if not questions:
         raise UsageError("nothing_chosen")
     place = _desk(json, plain, spoken)
@@ -71,6 +72,7 @@ def study(
             prove=lab.prove,
             show=lab.show,
             limit=limit,
+            myths=shelf.myths,
         )
         lab.warm_soon()
         try:

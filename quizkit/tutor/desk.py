@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from quizkit.bank.model import Question
+from quizkit.bank.model import Question, Text
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.verdict import Note, Verdict
 from quizkit.words import Lang
@@ -49,7 +49,10 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Everything there is to show now. In phase "verdict" the answer is already on disk."""
+    """Everything there is to show now. In phase "verdict" the answer is already on disk.
+
+    `names` says in words what each myth is.
+    """
 
     phase: Phase
     asked: Asked
@@ -70,6 +73,7 @@ class Moment:
     proof: "ProofView | None" = None
     followup: Question | None = None
     message: Note | None = None
+    names: Mapping[str, Text] = field(default_factory=dict[str, Text])
 
     @property
     def question(self) -> Question:
@@ -90,6 +94,7 @@ class Summary:
     due_now: int
     next_due: datetime | None
     lang: Lang
+    names: Mapping[str, Text] = field(default_factory=dict[str, Text])
 
 
 class Desk(Protocol):

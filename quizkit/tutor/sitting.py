@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
 from quizkit.answer import Answer
-from quizkit.bank.model import Cloze, Essay, Question
+from quizkit.bank.model import Cloze, Essay, Question, Text
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.queue import Turn
@@ -74,7 +74,11 @@ class Sitting:
 
 
 def summed_up(
-    past: Sequence[Sitting], due_now: int, next_due: datetime | None, lang: Lang
+    past: Sequence[Sitting],
+    due_now: int,
+    next_due: datetime | None,
+    lang: Lang,
+    names: Mapping[str, Text],
 ) -> Summary:
     """What the questions of a session came to; one without a row was skipped."""
     rows = [sitting.row for sitting in past if sitting.row]
@@ -90,4 +94,5 @@ def summed_up(
         due_now=due_now,
         next_due=next_due,
         lang=lang,
+        names=names,
     )

@@ -5,11 +5,11 @@ proofs. An answer is on disk before its verdict is shown, so a killed session ne
 diary to go on.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from quizkit.bank.model import Question
+from quizkit.bank.model import Question, Text
 from quizkit.diary import Diary
 from quizkit.errors import QuizkitError
 from quizkit.tutor.asked import Asked, ask
@@ -48,6 +48,7 @@ class Study:
         prove: Prove,
         show: Show,
         limit: int | None = None,
+        myths: Mapping[str, Text] | None = None,
     ) -> None:
         self._questions = questions
         self._desk = desk
@@ -55,6 +56,7 @@ class Study:
         self._lang: Lang = lang
         self._prove = prove
         self._show = show
+        self._myths = myths or {}
         self._memory = Memory(diary, questions)
         self._queue = Queue(questions, self._memory.cards, clock(), seed, limit)
         self._recorder = Recorder(diary, clock)
@@ -256,7 +258,8 @@ class Study:
             following = self._queue.following(sitting.question, verdict.right)
             total += not verdict.right and self._queue.repeats(sitting.turn)
         moment = sitting.moment(self._lang, number, total)
-        return replace(moment, due=card.due if card and verdict else None, followup=following)
+        date = card.due if card and verdict else None
+        return replace(moment, due=date, followup=following, names=self._myths)
 
     def _summary(self) -> Summary:
         now, cards = self._clock(), self._memory.cards
@@ -266,4 +269,5 @@ class Study:
             due_now=len(due(self._questions, cards, now)),
             next_due=min((date for date in dates if date > now), default=None),
             lang=self._lang,
+            names=self._myths,
         )

@@ -1,17 +1,20 @@
 """What can be learned from a verdict: why, why each option, what to say aloud, what comes next."""
 
+from collections.abc import Mapping
+
 from rich.console import RenderableType
 from rich.text import Text
 
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.model import Choice, Essay, Numeric, Option
+from quizkit.bank.model import Text as Said
 from quizkit.tutor.asked import show_number
 from quizkit.tutor.desk import Moment
 from quizkit.ui.draft import Draft
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
 from quizkit.ui.parts import colon, numbered, section
-from quizkit.words import say
+from quizkit.words import Lang, say
 
 
 def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
@@ -75,10 +78,18 @@ def followup(moment: Moment, plain: bool) -> list[RenderableType]:
         sources = [Text(source, overflow="fold") for source in moment.question.sources]
         parts += section(say("ui.sources", moment.lang), *sources)
     if moment.followup:
-        # Its numbers are not drawn yet, so only its first line, with its places open.
+        # Its numbers are not drawn yet, so only its first line, with letters for them.
         prompt = moment.followup.prompt[moment.lang].strip().split("\n")[0]
+        if isinstance(moment.followup, Numeric):
+            for name in moment.followup.params:
+                prompt = prompt.replace(f"{{{name}}}", name)
         parts += section(say("ui.followup", moment.lang), inline(prompt, plain))
     return parts
+
+
+def named(myth: str, names: Mapping[str, Said], lang: Lang) -> Text:
+    """A misconception in words; one that its bank does not name keeps its slug."""
+    return Text(names[myth][lang] if myth in names else myth, "dim default", overflow="fold")
 
 
 def _why_option(moment: Moment, index: int, option: Option, plain: bool) -> RenderableType:
@@ -90,5 +101,5 @@ def _why_option(moment: Moment, index: int, option: Option, plain: bool) -> Rend
         line.append(colon(lang), "default")
         line.append_text(inline(moment.asked.fill(option.why, lang), plain, "default"))
     if option.myth:
-        line.append(f" [{option.myth}]", "dim default")
+        line.append_text(Text.assemble(" [", named(option.myth, moment.names, lang), "]"))
     return numbered([line], first=place)

@@ -4,6 +4,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from quizkit.tutor.desk import Summary
+from quizkit.ui.explain_screen import named
 from quizkit.ui.parts import section
 from quizkit.words import say
 
@@ -23,7 +24,9 @@ def summary_screen(summary: Summary) -> RenderableType:
         parts += section(say("ui.end_wrong", lang), *wrong)
     if summary.myths:
         ranked = sorted(summary.myths.items(), key=lambda each: (-each[1], each[0]))
-        met = [Text(f"  {myth} × {count}", overflow="fold") for myth, count in ranked]
+        met = [
+            Text.assemble("  ", named(myth, summary.names, lang), f" × {n}") for myth, n in ranked
+        ]
         parts += section(say("ui.end_myths", lang), *met)
     coming: list[str] = []
     if summary.due_now:

@@ -10,7 +10,7 @@ from quizkit.tutor.desk import Moment
 from quizkit.tutor.verdict import Verdict
 from quizkit.ui.code import listing
 from quizkit.ui.draft import Draft
-from quizkit.ui.explain_screen import explanation, followup, spoken, why
+from quizkit.ui.explain_screen import explanation, followup, named, spoken, why
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
 from quizkit.ui.parts import (
@@ -98,7 +98,7 @@ def outcome(moment: Moment, plain: bool) -> list[RenderableType]:
         forgot = inline(moment.asked.fill(verdict.trap.forgot, lang), plain)
         rows.append((say("ui.trap", lang), forgot))
     if verdict.myth and not verdict.right:
-        rows.append((say("ui.myth", lang), Text(verdict.myth)))
+        rows.append((say("ui.myth", lang), named(verdict.myth, moment.names, lang)))
     if rows:
         parts += [Text(""), pairs(rows)]
     parts += [Text(note(each, lang), overflow="fold") for each in verdict.notes]
