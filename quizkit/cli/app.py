@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from quizkit.cli import bank, data, demo, doctor, mock, prove, read, study
+from quizkit.cli.common import language
 
 app = typer.Typer(
     name="quizkit",
@@ -36,6 +37,11 @@ def start(
 
         typer.echo(__version__)
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        from quizkit.words import say
+
+        study.due()
+        typer.echo("\n" + say("study.next_steps", language()))
 
 
 def main() -> None:

@@ -149,4 +149,18 @@ WORDS: Words = {
         "zh": "这道题的答案要分项写（名称: 内容）。",
         "en": "The answer to this one has named parts.",
     },
+    "next_steps": {
+        "zh": (
+            "quizkit study --topic pp               从一个专题开始\n"
+            "quizkit demo ring-attention --gpus 4   跑一个 demo\n"
+            "quizkit mock pipeline-screen           限时模拟面试\n"
+            "quizkit --help                         其余命令"
+        ),
+        "en": (
+            "quizkit study --topic pp               begin with one topic\n"
+            "quizkit demo ring-attention --gpus 4   run a demo\n"
+            "quizkit mock pipeline-screen           a timed interview\n"
+            "quizkit --help                         everything else"
+        ),
+    },
 }
