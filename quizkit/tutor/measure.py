@@ -59,5 +59,5 @@ def _same(one: str, other: str) -> bool:
 def _shares(raw: float, asked: str) -> tuple[float, ...]:
     """A share without its sign: 27.3 where 0.273 is asked, 0.273 where percents are."""
     if asked.strip() == "%":
-        return (raw * 100,) if abs(raw) <= 1 else ()
+        return (raw * 100,)
     return (raw / 100,) if not asked.strip() and 1 < abs(raw) <= 100 else ()

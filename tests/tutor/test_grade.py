@@ -1,8 +1,11 @@
 """A right answer is right in any spelling; a wrong one is named."""
 
+from dataclasses import replace
+
 import pytest
 
-from quizkit.bank.model import Choice
+from quizkit.bank.formula import parse
+from quizkit.bank.model import Choice, Text, Trap
 from quizkit.bank.reader import Bank
 from quizkit.lab.excerpt import Excerpt
 from quizkit.tutor.asked import Asked, ask
@@ -86,6 +89,14 @@ def test_a_trap_that_is_right_for_this_draw_is_never_named(bank: Bank):
     named = grade(asked, "2").trap
     assert named is not None
     assert named.forgot["en"] == "the share that stays"
+
+
+def test_a_trap_as_near_to_the_answer_as_that_is_never_named(bank: Bank):
+    # 1.52 is wrong (1 % of 1.5 is 0.015) and near to 1.51, which would be right for this draw.
+    trap = Trap(parse("1.51"), Text("忘了", "forgot"))
+    question = replace(bank.questions["comm/ring-share"], traps=(trap,))  # pyright: ignore
+    found = grade(replace(with_n(bank, 4), question=question), "1.52")
+    assert (found.right, found.trap) == (False, None)
 
 
 @pytest.mark.parametrize(
@@ -253,6 +264,7 @@ def test_evidence():
     keywords = ("all-reduce", "gradient", "pp", "1f1b", "GPU", "激活", "")
     assert evidence(text, keywords) == ("all-reduce", "gradient", "1f1b", "GPU")
     assert evidence("流水线气泡率", ("气泡",)) == ("气泡",)
+    assert evidence("DDP and FSDP", ("dp", "ddp")) == ("ddp",)
 
 
 def test_the_same_seed_is_the_same_asking(bank: Bank):

@@ -122,6 +122,10 @@ def test_what_was_undone_is_forgotten(diary: Diary):
     diary.append(replace(undo, uuid="d", undoes="a"))
     memory.refresh()
     assert memory.cards == Memory(diary).cards == {}
+    # Nor does it come back with the cards of what was answered later.
+    diary.append(row("e", "pp/y", days=6))
+    memory.refresh()
+    assert {*Memory(diary).cards} == {"pp/y"}
 
 
 def test_a_renamed_question_keeps_its_past(diary: Diary, bank: Bank):

@@ -284,8 +284,9 @@ def test_a_trap_is_named_and_the_number_is_shown(bank: Bank, tmp_path: Path):
 
 def test_proof_why_and_say_are_about_the_last_verdict(bank: Bank, tmp_path: Path):
     commands = [{"command": name} for name in ("prove", "why", "say")]
-    printed = session(bank, tmp_path, ["fix", "why"], {"answer": 2}, *commands)
-    assert words(printed) == ["ask", "verdict", "ask", "proof", "why", "say", "end"]
+    lines = [{"answer": 2}, *commands, {"answer": "the peak"}]
+    printed = session(bank, tmp_path, ["fix", "why"], *lines)
+    assert words(printed) == ["ask", "verdict", "ask", "proof", "why", "say", "verdict", "end"]
     assert printed[3]["question"] == printed[4]["why"]["question"] == "t/fix"
     assert printed[3]["proof"]["schema"] == "quizkit/report/1"
     assert printed[3]["proof"]["metrics"] == {"bubble": "NaN"}
