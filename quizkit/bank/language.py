@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
-from quizkit.bank.model import Numeric, Question, Term, Text
+from quizkit.bank.model import Numeric, Term, Text
 from quizkit.bank.rules import Rule
 from quizkit.bank.template import TODO
 
@@ -38,7 +38,7 @@ def texts_of(noun: object, place: str = "") -> Iterator[tuple[str, Text]]:
                 yield from texts_of(getattr(noun, item.name), name)
 
 
-def language_problems(question: Question, terms: Mapping[str, Term]) -> Iterator[Rule]:
+def language_problems(question: object, terms: Mapping[str, Term]) -> Iterator[Rule]:
     """(place, message) of where the languages differ, or one of them stumbles."""
     params = set(question.params) | {"answer"} if isinstance(question, Numeric) else set[str]()
     for place, text in texts_of(question):

@@ -15,8 +15,11 @@ from typing import Literal, get_args
 from quizkit.bank.build import Builder, unknown
 from quizkit.bank.formula import Formula, FormulaError, unknown_names
 from quizkit.bank.functions import Value
-from quizkit.bank.model import Essay, Problem, Question, RubricPoint, Text, Veto
+from quizkit.bank.language import language_problems
+from quizkit.bank.model import Essay, Problem, Question, RubricPoint, Term, Text, Veto
 from quizkit.bank.nodes import compose
+from quizkit.bank.reader import Bank
+from quizkit.bank.rules import Rule
 
 Dimension = Literal["correctness", "numbers", "trade-offs", "rigour", "communication"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
@@ -26,9 +29,6 @@ BEST = 4.0
 _FOLDER = "mocks"
 # What an interview can hand in by one line or one text; code to read needs a room of its own.
 _ASKABLE = ("choice", "numeric", "order", "cloze", "essay")
-
-Place = tuple[str, str]
-"""Where in the file, and what is wrong there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def read_mock(folder: Path, slug: str, problems: list[Problem]) -> Script | None
     return script if len(problems) == before else None
 
 
-def unasked(script: Script, questions: Mapping[str, Question]) -> Iterator[Place]:
+def unasked(script: Script, questions: Mapping[str, Question]) -> Iterator[Rule]:
     """Each place of the script that asks what this bank does not have, or listens for what the
     question cannot show."""
     for place, station in script.placed():
@@ -197,18 +197,28 @@ def _points(question: Question) -> dict[str, RubricPoint | Veto]:
     return points | {f"veto{n}": veto for n, veto in enumerate(question.vetoes, start=1)}
 
 
-def mock_problems(folder: Path, questions: Mapping[str, Question]) -> list[Problem]:
-    """Everything wrong with a bank's scripts."""
+def mock_problems(folder: Path, bank: Bank, terms: Mapping[str, Term]) -> list[Problem]:
+    """Everything wrong with the scripts in a folder, held against its bank and term table."""
     problems: list[Problem] = []
     for slug in mock_slugs(folder):
         script = read_mock(folder, slug, problems)
         if script is not None:
-            for place, message in unasked(script, questions):
+            for place, message in (*unasked(script, bank.questions), *_myths(script, bank)):
                 problems.append(Problem(script.file, script.line(place), message))
+            for place, message in language_problems(script, terms):
+                problems.append(Problem(script.file, script.line(place), message, "warning"))
     return problems
 
 
-def _broken_rules(script: Script) -> Iterator[Place]:
+def _myths(script: Script, bank: Bank) -> Iterator[Rule]:
+    for place, station in script.placed():
+        for index, veto in enumerate(station.essay.vetoes if station.essay else ()):
+            if veto.myth and veto.myth not in bank.myths:
+                message = unknown("myth", veto.myth, bank.myths)
+                yield f"{place}.essay.vetoes.{index}.myth", message
+
+
+def _broken_rules(script: Script) -> Iterator[Rule]:
     if not 1 <= script.level <= 5:
         yield "level", f"level {script.level}: levels are 1 to 5"
     if script.minutes < 1:
@@ -224,7 +234,7 @@ def _broken_rules(script: Script) -> Iterator[Place]:
     yield from _weights(script)
 
 
-def _stations(script: Script) -> Iterator[Place]:
+def _stations(script: Script) -> Iterator[Rule]:
     seen: set[str] = set()
     for place, station in script.placed():
         if station.id in seen:
@@ -245,7 +255,7 @@ def _stations(script: Script) -> Iterator[Place]:
             yield f"{place}.speaks", "says for which dimensions the answer is evidence"
 
 
-def _weights(script: Script) -> Iterator[Place]:
+def _weights(script: Script) -> Iterator[Rule]:
     always = {name for station in script.stations for name in station.speaks}
     for name, weight in script.weights.items():
         if name not in DIMENSIONS:

@@ -130,7 +130,7 @@ class Ledger:
         sitting = self.sitting
         sitting.stop, sitting.used, sitting.paused = why, self.timer.used(), self.timer.paused
 
-    def done(self, card: dict[str, object]) -> None:
+    def done(self, card: dict[str, Any]) -> None:
         """The scorecard as it was given, whatever becomes of the script."""
         self._write("done", {"card": card})
 

@@ -1,5 +1,7 @@
 """A scorecard as `--json` prints it and as the diary keeps it: `quizkit/scorecard/1`."""
 
+from typing import Any
+
 from quizkit.bank.mocks import BEST
 from quizkit.mock.scorecard import VETO_CAP, Mark, Scorecard
 from quizkit.words import Lang, say
@@ -9,7 +11,7 @@ CONVENTIONS = ("scale", "overall", "unreached", "judged", "probed", "capped", "c
 """What has to be known to read the numbers; sentences `mock.rule_...` in the words."""
 
 
-def printed(card: Scorecard, lang: Lang) -> dict[str, object]:
+def printed(card: Scorecard, lang: Lang) -> dict[str, Any]:
     """The scorecard as JSON, its words in one language."""
     script = card.script
     return {

@@ -83,10 +83,9 @@ def load(diary: Diary, session: str) -> Sitting:
     sitting = _begun(first)
     for event in events:
         _happened(sitting, event)
-    rows = [row for row in diary.answers() if row.session == session]
-    undone = {row.undoes for row in rows}
-    for row in rows:
-        if row.uuid not in undone:
+    for row in diary.answers():
+        if row.session == session:
+            # A judged essay comes after the open one, and takes its place.
             kept = Kept.of(row)
             sitting.answers[kept.station] = row
             _take(sitting, row.at, {"used": kept.used, "paused": kept.paused})

@@ -64,9 +64,9 @@ class Timer:
 
         Returns what the interview was charged.
         """
-        free = min(max(0.0, seconds), max(0.0, self.budget - self.paused))
+        free = min(seconds, max(0.0, self.budget - self.paused))
         self.paused += free
-        over = max(0.0, seconds) - free
+        over = seconds - free
         self._used += over
         return over
 

@@ -8,7 +8,6 @@ essay    the text itself
 """
 
 import re
-import unicodedata
 
 from quizkit.bank.model import Choice, Cloze, Order
 from quizkit.tutor.asked import Asked
@@ -54,7 +53,6 @@ def _numbers(text: str, last: int) -> list[int]:
 
     No list has more than nine entries, so a digit is a number.
     """
-    text = unicodedata.normalize("NFKC", text)
     digits = re.sub(r"[\s,.、，>→-]+", "", text)
     if not digits.isdecimal():
         return []

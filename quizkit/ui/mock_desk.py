@@ -22,7 +22,7 @@ from quizkit.ui.screen import Screen
 from quizkit.ui.typing import Typed, type_text
 from quizkit.words import Lang, say
 
-_CHORDS = {"c-s": "skip", "c-c": "quit", "c-q": "quit"}
+_CHORDS = {"c-s": "skip", "c-q": "quit"}
 _LINE_COMMANDS = {":s": "skip", ":skip": "skip", ":q": "quit", ":quit": "quit"}
 NO_ANSWER, LEAVE, END = "skip", "quit", "end"
 
@@ -175,11 +175,14 @@ class MockDesk:
     def meet(self, moment: Moment) -> Handed | Left:
         """Put the question, the clock in the prompt."""
         screen = mock_question_screen(moment, self._plain, self._hand.lines)
+        multiline = isinstance(moment.asked.question, Essay)
+        # A text of several lines starts below the clock, where it has the whole width.
+        end = "\n> " if multiline else ""
         typed = self._hand.type(
             [screen, Text("")],
-            lambda: clock_line(moment.timer, moment.target, moment.lang),
+            lambda: clock_line(moment.timer, moment.target, moment.lang) + end,
             draft=moment.draft,
-            multiline=isinstance(moment.asked.question, Essay),
+            multiline=multiline,
             seconds=moment.timer.left(),
             keep=moment.keep,
         )

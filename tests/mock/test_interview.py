@@ -161,15 +161,17 @@ def test_the_learner_overrules_the_keywords_but_not_the_route(room):
 
 def test_memory_sees_each_answer_once_and_essays_only_when_judged(room):
     desk = room.desk((1, room.right), (1, ESSAY), (1, room.picks("p", "m")))
-    before: list[str] = []
-    desk.judgements = [
-        lambda sheet: (
-            before.extend(row.question for row in counted(room.diary.answers()))
-            or Ticks(sheet.points, sheet.vetoes)
-        )
-    ]
+    before = []
+
+    def judge(sheet):
+        before.extend(room.diary.answers())
+        return Ticks(sheet.points, sheet.vetoes)
+
+    desk.judgements = [judge]
     room.begin(desk).run()
-    assert before == ["pp/bubble", "pp/parts"]
+    assert [row.question for row in counted(before)] == ["pp/bubble", "pp/parts"]
+    assert (before[1].score, before[1].right, before[1].grade) == (None, None, None)
+    assert room.diary.answers()[-1].undoes == before[1].uuid
     after = [(row.question, row.right, row.grade) for row in counted(room.diary.answers())]
     assert sorted(after) == [
         ("mocks/small/why", True, 3),
@@ -213,13 +215,15 @@ def test_time_away_beyond_the_budget_is_charged_to_the_clock(room):
     room.clock.pass_(100)
     assert room.resume(room.desk((10, Left()))).run() is None
     room.clock.pass_(50)
-    again = room.desk((10, room.right), (10, ESSAY), (10, room.picks("p", "m")))
-    interview = room.resume(again)
+    third = room.desk((0, Left()))
+    interview = room.resume(third)
     # 120 s may be paused: 100 + 20; the other 30 are taken off the 600.
     assert interview.ledger.timer.left() == 600 - 70 - 30
-    card = interview.run()
-    assert again.moments[0].message[0] == "mock.back_charged"
-    assert (card.spent.paused, card.spent.charged, card.spent.used) == (120, 30, 130)
+    assert interview.run() is None
+    assert third.moments[0].message[0] == "mock.back_charged"
+    room.clock.pass_(5)
+    card = room.resume(room.desk((10, room.right), (10, ESSAY), (10, room.picks("p", "m")))).run()
+    assert (card.spent.paused, card.spent.charged, card.spent.used) == (120, 35, 135)
     # Time away is not time spent on the question.
     assert card.marks[0].seconds == 80
 
@@ -284,7 +288,8 @@ def test_ctrl_c_leaves_with_what_was_being_typed(room):
 def test_a_clock_that_was_set_back_takes_nothing_away(room):
     assert room.begin(room.desk((60, Left()))).run() is None
     room.clock.start -= room.clock.start - room.clock.start.replace(year=2025)
-    assert room.resume(room.desk((0, Left()))).ledger.timer.left() == 540
+    timer = room.resume(room.desk((0, Left()))).ledger.timer
+    assert (timer.left(), timer.paused) == (540, 0)
 
 
 def test_at_the_rubric_no_clock_runs(room):
@@ -297,12 +302,16 @@ def test_at_the_rubric_no_clock_runs(room):
     assert again.moments == []
     assert [sheet.text for sheet in again.sheets] == [ESSAY]
     assert (card.spent.used, card.spent.paused, card.overall) == (110, 0, 4.0)
-    assert sittings(room.diary)[0].card["overall"] == 4.0
+    assert (card.spent.charged, room.diary.events(name="back")) == (0, [])
+    kept = sittings(room.diary)[0].card
+    assert kept is not None
+    assert kept["overall"] == 4.0
 
 
 def test_what_is_done_is_done(room):
     desk = room.desk((30, room.right), (60, ESSAY), (20, room.picks("p", "m")))
     room.begin(desk).run()
     [sitting] = sittings(room.diary)
+    assert sitting.card is not None
     assert sitting.card == load(room.diary, sitting.session).card
     assert sitting.card["verdict"] == "pass"

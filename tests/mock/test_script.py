@@ -13,8 +13,7 @@ from quizkit.mock.heard import route
 def lint(folder: Path, text: str, tmp_path: Path) -> list[str]:
     (tmp_path / "mocks").mkdir(exist_ok=True)
     (tmp_path / "mocks" / "small.yaml").write_text(text, encoding="utf-8")
-    questions = Bank.load(folder).questions
-    return [str(problem) for problem in mock_problems(tmp_path, questions)]
+    return [str(problem) for problem in mock_problems(tmp_path, Bank.load(folder), {})]
 
 
 def test_a_script_is_a_graph(folder):
@@ -69,6 +68,8 @@ def test_a_probe_may_have_probes_and_the_first_that_fires_is_put(folder, tmp_pat
         ("if: wrong", "if: score", "neither true nor false"),
         ("if: wrong", "if: wrong or", "is not an expression"),
         ("[activation, 激活]", "[]", "`point1` has no keywords"),
+        ("myth: 1f1b-cuts-bubble", "myth: 1f1b-cuts", "unknown myth `1f1b-cuts`; did you mean"),
+        ("zh: 你好，我们开始。", "zh: 你好，第 1 题。", "numbers differ: 1"),
         ("id: parts", "id: why", "station `why` is there twice"),
         ("minutes: 10", "minutes: 6", "the stations want 390 s, the clock has 360 s"),
         ("    ask: pp/parts\n", "", "either `ask:` (a question's id) or `essay:`"),
@@ -111,7 +112,7 @@ def test_what_a_line_cannot_answer_is_not_asked(folder, tmp_path):
     text = (folder / "mocks/small.yaml").read_text(encoding="utf-8")
     (tmp_path / "mocks").mkdir()
     (tmp_path / "mocks/small.yaml").write_text(text.replace("pp/parts", "pp/bug"), encoding="utf-8")
-    questions = {**Bank.load(folder).questions, **Bank.load(tmp_path).questions}
-    assert "pp/bug" in questions
-    [problem] = mock_problems(tmp_path, questions)
+    bank = Bank.load(folder).joined(Bank.load(tmp_path))
+    assert "pp/bug" in bank.questions
+    [problem] = mock_problems(tmp_path, bank, {})
     assert "this is a bug" in problem.message

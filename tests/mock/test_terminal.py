@@ -22,13 +22,13 @@ PATIENCE = 15
 class Terminal:
     """`quizkit mock ...` on a pseudo-terminal of 80 columns."""
 
-    def __init__(self, home: Path, *options: str) -> None:
+    def __init__(self, home: Path, *options: str, run: str = RUN) -> None:
         self.screen = pyte.Screen(80, 40)
         self._stream = pyte.Stream(self.screen)
         env = {**os.environ, "QUIZKIT_HOME": str(home), "TERM": "xterm-256color"}
         self.child = pexpect.spawn(
             sys.executable,
-            ["-c", RUN, "mock", *options],
+            ["-c", run, "mock", *options],
             env=env,
             dimensions=(40, 80),
             encoding="utf-8",
@@ -52,7 +52,7 @@ class Terminal:
     def type(self, text: str) -> None:
         self.child.send(text)
 
-    def end(self) -> int:
+    def end(self) -> int | None:
         """Read what is left and wait for the end; the exit code."""
         while True:
             try:
@@ -77,8 +77,8 @@ def home(tmp_path: Path) -> Path:
 def terminal(home: Path, folder: Path) -> Iterator[Callable[..., Terminal]]:
     started: list[Terminal] = []
 
-    def start(*options: str) -> Terminal:
-        started.append(Terminal(home, *options, "--bank", str(folder)))
+    def start(*options: str, run: str = RUN) -> Terminal:
+        started.append(Terminal(home, *options, "--bank", str(folder), run=run))
         return started[-1]
 
     yield start
@@ -217,11 +217,40 @@ def test_the_draft_comes_back_into_the_editor(terminal):
     quiz.until("按回车")
     quiz.type("\r")
     quiz.until("本题")
-    quiz.type("三分之一")
-    quiz.until("三分之一")
-    quiz.type("\x03")
+    # All in one go: Ctrl-C comes before the text was ever drawn.
+    quiz.type("三分之一\x03")
     assert quiz.end() == 130
+    assert "quizkit mock --resume" in quiz.text()
     quiz = terminal("--resume", "--lang", "zh")
     quiz.until(r"\] 三分之一")
     quiz.type("\x03")
     assert quiz.end() == 130
+
+
+def test_a_kill_in_mid_answer_leaves_the_draft(terminal, home):
+    fast = f"from quizkit.mock import ledger; ledger.HEARTBEAT = 0.1; {RUN}"
+    quiz = terminal("small", "--lang", "zh", run=fast)
+    quiz.until("按回车")
+    quiz.type("\r")
+    quiz.until("本题")
+    quiz.type("三分之一")
+
+    def on_disk(_: str) -> bool:
+        with Diary(home / "diary.sqlite3") as diary:
+            return any(
+                event.note.get("draft") == "三分之一" for event in diary.events(name="alive")
+            )
+
+    quiz.until(on_disk)
+    quiz.kill()
+    quiz = terminal("--resume", "--lang", "zh")
+    quiz.until(r"\] 三分之一")
+
+
+def test_ctrl_c_before_the_clock_starts_leaves_nothing(terminal, home):
+    quiz = terminal("small", "--lang", "zh")
+    quiz.until("按回车")
+    quiz.type("\x03")
+    assert quiz.end() == 130
+    with Diary(home / "diary.sqlite3") as diary:
+        assert sittings(diary) == []
