@@ -15,7 +15,7 @@ import pytest
 from quizkit.diary import Diary
 from quizkit.mock.sitting import load, sittings
 
-RUN = "from quizkit.cli import app, mock; mock.register(app.app); app.main()"
+RUN = "from quizkit.cli import app; app.main()"
 PATIENCE = 15
 
 
