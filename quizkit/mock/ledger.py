@@ -16,7 +16,8 @@ from quizkit.mock.sitting import Kept, Sitting
 from quizkit.mock.timer import Clock, Timer
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.grade import grade
-from quizkit.tutor.verdict import as_mapping
+from quizkit.tutor.memory import rate
+from quizkit.tutor.verdict import Verdict, as_mapping
 
 HEARTBEAT = 5.0
 """Seconds between two rows that say the interview goes on: the most that a kill can blur."""
@@ -83,7 +84,7 @@ class Ledger:
             used=self.timer.used(),
             paused=self.timer.paused,
         )
-        right = weighed.verdict.right
+        verdict, seconds = weighed.verdict, self.timer.spent()
         answer = Answer(
             uuid=uuid4().hex,
             device=self._device,
@@ -94,10 +95,10 @@ class Ledger:
             lang=self.sitting.lang,
             seed=asked.seed,
             given=weighed.given,
-            score=None if waits else weighed.verdict.score,
-            right=None if waits else right,
-            grade=None if waits else _earned(right),
-            seconds=self.timer.spent(),
+            score=None if waits else verdict.score,
+            right=None if waits else verdict.right,
+            grade=None if waits else _rated(asked, verdict, seconds),
+            seconds=seconds,
             bank_hash=asked.question.digest,
             note=kept.note(),
         )
@@ -117,7 +118,7 @@ class Ledger:
             given=given,
             score=verdict.score,
             right=verdict.right,
-            grade=_earned(verdict.right),
+            grade=_rated(asked, verdict, before.seconds),
             undoes=before.uuid,
             note=replace(Kept.of(before), judge=judge).note(),
         )
@@ -142,5 +143,6 @@ class Ledger:
         self._diary.log(Event(device=self._device, at=at, session=session, name=name, note=note))
 
 
-def _earned(right: bool) -> int:
-    return 3 if right else 1
+def _rated(asked: Asked, verdict: Verdict, seconds: float) -> int:
+    # An interview gives no hints and asks nobody how sure they are.
+    return rate(asked.question.kind, verdict.right, verdict.score, 0, seconds, None)
