@@ -47,7 +47,8 @@ class LineDesk:
     @contextmanager
     def busy(self, text: str) -> Generator[None]:
         """Held while a run goes on."""
-        self.tell(text)
+        stop = f" ({say('ui.stop_run', self._last.lang)})" if self._last else ""
+        self.tell(text + stop)
         yield
 
     def end(self, summary: Summary) -> None:

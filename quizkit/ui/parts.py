@@ -15,7 +15,7 @@ from quizkit.ui.inline import inline
 from quizkit.words import Lang, say
 
 WIDEST = 100  # longer lines are hard to read, however wide the terminal is
-RIGHT, WRONG, PARTLY = "bold green", "bold red", "bold yellow"
+RIGHT, WRONG, PARTLY = "bold green", "bold red", "bold magenta"
 
 
 def head(moment: Moment, plain: bool) -> RenderableType:

@@ -46,6 +46,10 @@ class TerminalDesk:
     @contextmanager
     def busy(self, text: str) -> Generator[None]:
         """Held while a run goes on: keys are swallowed, Ctrl-C reaches the run."""
+        if self._narrow:
+            with self._lines.busy(text):
+                yield
+            return
         hint = Text(f"{text}  ").append(say("ui.stop_run", self._lang), "dim")
         with self._keyboard:
             try:

@@ -139,11 +139,12 @@ class Session:
                 return moment
 
     def run(self) -> None:
-        """Something that lasts until it is interrupted, as a run may."""
+        """Something that lasts until it is interrupted, or told that it is done."""
         try:
             with self.desk.busy("running pipeline"):
                 self.write(busy=True)
-                time.sleep(20)
+                while not self.options.log.with_suffix(".go").exists():
+                    time.sleep(0.05)
         except KeyboardInterrupt:
             self.write(cancelled=True)
 

@@ -58,6 +58,7 @@ def test_what_is_typed_ahead_stays_for_whoever_reads_next():
             os.write(ours, b"1rest")
             assert keys.read() == "1"
         with keys:
+            os.set_blocking(keys._fd, False)  # pyright: ignore[reportPrivateUsage]
             assert os.read(keys._fd, 10) == b"rest"  # pyright: ignore[reportPrivateUsage]
 
 

@@ -3,8 +3,10 @@
 import os
 import re
 import signal
+import subprocess
 import sys
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -45,7 +47,7 @@ def test_every_kind_is_answered(sit, written, lang: Lang, columns: int):
     desk.press("50%", "\r")
     go_on("number")
     shows(4, "order", 4)
-    desk.press("1", "3", "\x7f", "2", "3", "4", "\r")
+    desk.press("1", "1", "3", "\x7f", "2", "3", "4", "\r")
     go_on("order")
     shows(5, "type")
     desk.press("优化器状态", "\r")
@@ -237,13 +239,25 @@ def test_ctrl_c_during_a_run_stops_the_run_only(sit, written):
     desk.until("? help")
     desk.press("1")
     desk.until("Ctrl-C stops the run")
-    desk.press("q", "1", "x")  # stray keys are not kept for later
     desk.press("\x03")
     desk.until("I was right")
     desk.press(" ")
     assert desk.close() == 0
     assert written()[-1]["command"] == "continue"
     assert {"cancelled": True} in written()
+
+
+def test_what_is_pressed_during_a_run_is_not_kept_for_later(sit, written, tmp_path):
+    desk = sit("single", "--busy")
+    desk.until("? help")
+    desk.press("1")
+    desk.until("Ctrl-C stops the run")
+    desk.press("q", "4", "w")
+    (tmp_path / "log.go").touch()
+    desk.until("I was right")
+    desk.press("\r")
+    assert desk.close() == 0
+    assert [line["command"] for line in written() if "command" in line] == ["continue"]
 
 
 def test_a_killed_session_gives_the_terminal_back(sit):
@@ -271,7 +285,8 @@ def test_ctrl_d_on_an_empty_line_quits_and_unsent_text_is_given_back(sit, writte
 
 
 def test_ctrl_z_and_fg(terminal, tmp_path, written):
-    shell = terminal(["bash", "--norc", "--noprofile", "-i"], PS1="$ ", HISTFILE="")
+    # Not bash, which sets the terminal right itself when a job stops.
+    shell = terminal([which("dash") or "sh", "-i"], PS1="$ ")
     shell.until("$")
     command = f"{sys.executable} {DRIVER} {tmp_path / 'log'} single number"
     shell.press(command, "\r")
@@ -361,3 +376,13 @@ def test_the_clock_runs_in_the_prompt_and_takes_what_is_typed(terminal):
     desk.wait(lambda text: re.search(r"\[0\.\d\] 气泡$", text.strip()) is not None, "the clock")
     desk.until("late=True")
     assert "Typed(text='气泡', command=None, late=True" in desk.text
+
+
+def test_the_editor_and_the_laboratory_wait_until_they_are_needed():
+    script = (
+        "import sys, quizkit.ui.terminal_desk;"
+        "late = ('prompt_toolkit', 'quizkit.proof', 'quizkit.lab', 'rich.markdown', 'pygments');"
+        "print([name for name in late if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
