@@ -97,7 +97,9 @@ def schema() -> None:
 
 def _problems(folder: Path, chosen: set[str] | None) -> tuple[list["Problem"], int]:
     """What is wrong with a bank, proofs' names included, and how many questions were read."""
+    from quizkit.bank.lint import glossary
     from quizkit.bank.lint import lint as editorial
+    from quizkit.bank.mocks import mock_problems
     from quizkit.bank.model import Problem
     from quizkit.bank.reader import Bank
     from quizkit.lab.catalogue import catalogue
@@ -106,6 +108,7 @@ def _problems(folder: Path, chosen: set[str] | None) -> tuple[list["Problem"], i
     # Follow-ups and myths may point into other topics, so all of it is read in any case.
     whole = Bank.load(folder)
     problems = editorial(whole, folder)
+    problems += mock_problems(folder, whole, glossary(folder, []))
     demos = catalogue()
     for question in whole.questions.values():
         for place, message in wrong_names(question, demos):

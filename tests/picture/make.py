@@ -1,0 +1,110 @@
+"""Makes the README's picture from a real session on a real pseudo-terminal.
+
+python tests/picture/make.py tests/picture/study.svg
+
+Nothing is drawn by hand: a question is answered, its proof is run, and what then stands on the
+terminal is written as SVG, cell by cell.
+"""
+
+import contextlib
+import itertools
+import os
+import sys
+import tempfile
+import time
+from html import escape
+from pathlib import Path
+
+import pexpect
+import pyte
+
+ROOT = Path(__file__).parents[2]
+COLUMNS, LINES = 80, 110
+CELL, LINE = 8.4, 18.0
+COLOURS = {
+    "default": "#d8dee9",
+    "red": "#e0707a",
+    "green": "#a3be8c",
+    "brown": "#ebcb8b",
+    "blue": "#81a1c1",
+    "magenta": "#b48ead",
+    "cyan": "#88c0d0",
+    "black": "#4c566a",
+    "white": "#eceff4",
+}
+FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Noto Sans Mono CJK SC', monospace"
+
+
+def session() -> pyte.Screen:
+    """Answer one question with what most people say, run its proof, keep the screen."""
+    screen = pyte.Screen(COLUMNS, LINES)
+    stream = pyte.ByteStream(screen)
+    with tempfile.TemporaryDirectory() as home:
+        command = "-m quizkit study --topic pp --kind numeric --lang en --seed 4"
+        child = pexpect.spawn(
+            sys.executable,
+            command.split(),
+            cwd=str(ROOT),
+            dimensions=(LINES, COLUMNS),
+            env=os.environ | {"QUIZKIT_HOME": home, "TERM": "xterm-256color", "LANG": "C.UTF-8"},
+            timeout=30,
+        )
+        # prompt_toolkit asks where the cursor is, and waits for the answer.
+        screen.write_process_input = child.send  # pyright: ignore[reportAttributeAccessIssue]
+
+        def until(text: str) -> None:
+            limit = time.monotonic() + 30
+            while text not in "\n".join(screen.display):
+                if time.monotonic() > limit:
+                    raise TimeoutError("\n".join(screen.display))
+                try:
+                    stream.feed(child.read_nonblocking(65536, timeout=0.2))
+                except pexpect.TIMEOUT:
+                    continue
+
+        def settle() -> None:
+            with contextlib.suppress(pexpect.TIMEOUT):
+                while True:  # the page may come in several pieces
+                    stream.feed(child.read_nonblocking(65536, timeout=0.3))
+
+        until("Enter hand in")
+        child.send("1/6\r")
+        until("go on")
+        child.send("p")
+        until("The run bears the answer out")
+        settle()
+        child.send("q")
+        child.close()
+    return screen
+
+
+def svg(screen: pyte.Screen) -> str:
+    """The screen as one picture; runs of equal style become one text each."""
+    used = max(row for row, line in enumerate(screen.display) if line.strip()) + 1
+    width, height = COLUMNS * CELL + 24, used * LINE + 24
+    title = "quizkit study: an answer and the run that decides it"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"'
+        f' font-family="{escape(FONTS)}" font-size="14" role="img" aria-label="{title}">',
+        f'<title>{title}</title><rect width="100%" height="100%" rx="8" fill="#1f2430"/>',
+    ]
+    for row in range(used):
+        cells = [(column, screen.buffer[row][column]) for column in range(COLUMNS)]
+        styles = itertools.groupby(cells, key=lambda cell: (cell[1].fg, cell[1].bold))
+        for (colour, bold), group in styles:
+            run = list(group)
+            text = "".join(cell.data for _, cell in run)
+            if not text.strip():
+                continue
+            fill = COLOURS.get(colour, f"#{colour}" if len(colour) == 6 else COLOURS["default"])
+            weight = ' font-weight="bold"' if bold else ""
+            x, y = 12 + run[0][0] * CELL, 12 + (row + 0.75) * LINE
+            parts.append(
+                f'<text x="{x:g}" y="{y:g}" fill="{fill}"{weight} xml:space="preserve"'
+                f' textLength="{len(text) * CELL:g}">{escape(text)}</text>'
+            )
+    return "\n".join([*parts, "</svg>\n"])
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(svg(session()), encoding="utf-8")
