@@ -24,7 +24,7 @@ import os
 import signal
 import time
 
-from _bench import Metrics, all_reduce, barrier, check, counted
+from _bench import Break, Metrics, all_reduce, barrier, check, counted
 from _bench import rank, ranks, recv, refuse, run, send
 import torch
 
@@ -61,6 +61,10 @@ def main(kind: str = "none") -> Metrics:
     check("sum of ones", all_reduce(torch.ones(1)), "==", ranks())
     return {"number": counted(rank())}
 
+
+BREAKS = {
+    "another": Break(old='"chunk 7 is missing"', new='"chunk 8"', expect="crashes: ValueError"),
+}
 
 if __name__ == "__main__":
     run(__file__)

@@ -115,10 +115,10 @@ def test_spawned_ranks_fail_alike(programs: Programs):
 
     code, report = run("none")
     assert (code, report["metrics"]) == (0, {"number": [0, 1]})
-    code, report = run("segv")
+    code, report = run("raise", "--break", "another")
     first = report["error"]["message"].split("\n")[0]
-    assert (code, report["error"]["rank"], first) == (1, 1, CRASHES["segv"][0])
-    assert CRASHES["segv"][1] in report["error"]["stacks"][1]
+    assert (code, report["error"]["rank"], first) == (1, 1, "rank 1 raised ValueError: chunk 8")
+    assert '    raise ValueError("chunk 8")\n' in report["error"]["stacks"][1]  # as planted
     code, report = run("sleep", "--deadline", 1)
     assert (code, report["outcome"], report["error"]["rank"]) == (124, "hung", 1)
 

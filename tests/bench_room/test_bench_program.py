@@ -44,6 +44,7 @@ BREAKS = {
     ),
     "no-such-name": Break(old="total + mine", new="total + theirs", expect="crashes: NameError"),
     "one-too-few": Break(old="range(n - 1)", new="range(n - 1 - (me == 1))", expect="hangs"),
+    "own-tags": Break(old=") % n).wait()", new=") % n, tag=me).wait()", expect="hangs"),
     "wrong-hope": Break(old="total + mine", new="total + theirs", expect="sum is right"),
 }
 
@@ -131,6 +132,8 @@ def test_a_traceback_shows_the_planted_line(warm: Warm):
     report = warm.run("go-round", 2, **{"break": "no-such-name"})
     assert report["broken"] == "no-such-name"
     assert "\n    total = total + theirs\n" in report["error"]["message"]
+    report = warm.run("go-round", 2, **{"break": "own-tags"}, deadline=1)
+    assert "(me - step) % n, tag=me).wait()" in report["error"]["stacks"][0]
 
 
 LIGHT = '''"""The law in one line."""
