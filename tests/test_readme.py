@@ -68,7 +68,8 @@ def test_the_tree_matches_the_disk():
         folder = Path(name) if not line.startswith(" ") else folder
         path = ROOT / (folder if not line.startswith(" ") else folder / name)
         assert path.exists(), path
-    listed = set(re.findall(r"^  ([a-z_]+)(?:/|\.py) ", tree.split("\nquestions/")[0], re.MULTILINE))
+    package = tree.split("\nquestions/")[0]
+    listed = set(re.findall(r"^  ([a-z_]+)(?:/|\.py) ", package, re.MULTILINE))
     rooms = {path.stem for path in (ROOT / "quizkit").iterdir() if path.name[0] not in "_."}
     helpers = {"near", "errors", "answer"}  # too small to be rooms of the tree
     assert listed == rooms - helpers

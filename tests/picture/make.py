@@ -43,7 +43,7 @@ def session() -> pyte.Screen:
         command = "-m quizkit study --topic pp --kind numeric --lang en --seed 4"
         child = pexpect.spawn(
             sys.executable,
-            command.split(),
+            [*map(str, command.split())],
             cwd=str(ROOT),
             dimensions=(LINES, COLUMNS),
             env=os.environ | {"QUIZKIT_HOME": home, "TERM": "xterm-256color", "LANG": "C.UTF-8"},
