@@ -15,6 +15,7 @@ from quizkit.tutor.units import read_unit
 from quizkit.tutor.verdict import Note, UnreadableError, Verdict, as_mapping
 
 _EXACT = 1e-9
+_NUMERALS = {numeral: str(n) for n, numeral in enumerate("零一二三四五六七八九十")} | {"两": "2"}
 
 
 def near(number: float, wanted: Number, within: float) -> bool:
@@ -66,8 +67,11 @@ def grade_cloze(question: Cloze, asked: Asked, given: object) -> Verdict:
     filled = {names[0]: given} if isinstance(given, str) and len(names) == 1 else as_mapping(given)
     if any(not isinstance(filled.get(name), str) for name in names):
         raise UnreadableError("every_gap", gaps=", ".join(names))
+    # Gaps are numbered on the screen; their names are for claims.
     wrong = [
-        name for name, gap in question.gaps.items() if not _fits(gap, str(filled[name]), asked)
+        str(number)
+        for number, (name, gap) in enumerate(question.gaps.items(), start=1)
+        if not _fits(gap, _without_words_beside(question, name, str(filled[name])), asked)
     ]
     verdict = Verdict(
         right=not wrong,
@@ -77,6 +81,19 @@ def grade_cloze(question: Cloze, asked: Asked, given: object) -> Verdict:
     if wrong and len(names) > 1:
         return replace(verdict, notes=(("study.gaps", {"gaps": ", ".join(wrong)}),))
     return verdict
+
+
+def _without_words_beside(question: Cloze, name: str, typed: str) -> str:
+    """What was typed, less words that the sentence itself has beside the gap: "6 格" is "6"."""
+    text = folded(typed)
+    for said in (question.text.zh, question.text.en):
+        before, _, after = folded(said).partition(f"[[{folded(name)}]]")
+        digits = [i for i, letter in enumerate(text) if letter.isdigit() or letter in _NUMERALS]
+        if digits:
+            head, tail = text[: digits[0]], text[digits[-1] + 1 :]
+            if (head or tail) and before.endswith(head) and after.startswith(tail):
+                typed = text[digits[0] : digits[-1] + 1]
+    return _NUMERALS.get(typed.strip(), typed)
 
 
 def _fits(gap: Gap, typed: str, asked: Asked) -> bool:

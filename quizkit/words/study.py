@@ -19,7 +19,7 @@ WORDS: Words = {
         "zh": "{of} 对先后关系里对了 {kept} 对。",
         "en": "{kept} of {of} before-and-after pairs are right.",
     },
-    "gaps": {"zh": "没填对的空：{gaps}。", "en": "Not right: {gaps}."},
+    "gaps": {"zh": "没填对的空：第 {gaps} 空。", "en": "Not right: gap {gaps}."},
     "length": {
         "zh": "你写了 {given} 个数，应该是 {wanted} 个。",
         "en": "You gave {given} numbers; there are {wanted}.",

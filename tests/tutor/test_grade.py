@@ -1,6 +1,7 @@
 """A right answer is right in any spelling; a wrong one is named."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -189,7 +190,7 @@ def test_a_gap_in_any_spelling(bank: Bank, given: dict[str, str]):
 def test_a_wrong_gap_is_named(bank: Bank, given: dict[str, str]):
     found = verdict(bank, "pp/cloze", GAPS | given)
     assert (found.right, found.score) == (False, 0.75)
-    assert found.notes == (("study.gaps", {"gaps": next(iter(given))}),)
+    assert found.notes == (("study.gaps", {"gaps": next(iter(given)).removeprefix("gap")}),)
 
 
 def test_every_gap_is_filled(bank: Bank):
@@ -291,3 +292,22 @@ def test_texts_are_filled(bank: Bank):
     asked = with_n(bank, 4)
     assert asked.fill(asked.question.prompt, "en").startswith("Ring all-reduce on 4 GPUs")
     assert asked.fill(asked.question.explain, "zh") == "共 1.5 倍"
+
+
+@pytest.mark.parametrize(
+    "typed", ["６", "第6格", "6 格", "６格", "六", "第六格", "slot 6", "6 slots"]
+)
+def test_words_that_stand_beside_the_gap_may_be_typed_too(tmp_path: Path, typed: str):
+    text = (
+        "kind: cloze\nlevel: 1\nprompt: x\nexplain: x\n"
+        "text: {zh: '在第 [[first]] 格', en: 'in slot [[first]] slots'}\n"
+        "gaps: {first: {answer: '6', value: 6}}\n"
+    )
+    (tmp_path / "pp").mkdir()
+    (tmp_path / "pp" / "q.yaml").write_text(text, encoding="utf-8")
+    question = Bank.load(tmp_path).questions["pp/q"]
+    assert grade(ask(question, 1), {"first": typed}).right
+    assert not grade(
+        ask(question, 1), {"first": typed.translate({54: 55, 0xFF16: 55, 0x516D: 55})}
+    ).right
+    assert not grade(ask(question, 1), {"first": "6 条"}).right
