@@ -9,6 +9,7 @@ from quizkit.ui.hand import Hand, Press
 from quizkit.ui.keys import Keyboard
 from quizkit.ui.question_screen import pre_ticked, rubric
 from quizkit.ui.screen import Screen
+from quizkit.ui.verdict_screen import Section
 from quizkit.words import say
 
 
@@ -39,8 +40,9 @@ class Asking:
             case _:
                 return self._one_line(draft)
 
-    def verdict(self) -> Command:
+    def verdict(self, opened: Sequence[Section]) -> Command:
         """Show the verdict and wait for what is to happen next."""
+        self.hand.opened = opened
         while True:
             pressed = self.hand.press("verdict", Draft(), 4)
             if isinstance(pressed, Command):

@@ -1,5 +1,6 @@
 """The learner's hand on a terminal: painted screens, keys that mean something, typed text."""
 
+from collections.abc import Sequence
 from typing import cast, get_args
 
 from rich.console import RenderableType
@@ -14,7 +15,7 @@ from quizkit.ui.parts import footer, help_screen
 from quizkit.ui.question_screen import question_screen
 from quizkit.ui.screen import Screen
 from quizkit.ui.typing import type_text, typed_ahead
-from quizkit.ui.verdict_screen import verdict_screen
+from quizkit.ui.verdict_screen import SECTIONS, Section, verdict_screen
 from quizkit.words import say
 
 Press = tuple[str, int]
@@ -32,6 +33,7 @@ class Hand:
         self.keyboard = keyboard
         self.moment = moment
         self.notice = ""
+        self.opened: Sequence[Section] = SECTIONS
 
     def press(self, state: State, draft: Draft, last: int, prompt: str = "") -> Press | Command:
         """Paint, then the next key that means something."""
@@ -117,7 +119,7 @@ class Hand:
     def _paint(self, state: State, draft: Draft, last: int, prompt: str = "") -> None:
         parts: list[RenderableType] = []
         if state == "verdict":
-            parts.append(verdict_screen(self.moment, self.screen.width))
+            parts.append(verdict_screen(self.moment, self.screen.width, opened=self.opened))
         else:
             parts.append(question_screen(self.moment, draft))
         if state == "compose":

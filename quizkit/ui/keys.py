@@ -42,7 +42,7 @@ class Keyboard:
 
     def __init__(self, source: TextIO | None = None, screen: TextIO | None = None) -> None:
         self._fd = (source or sys.stdin).fileno()
-        self._screen = screen or sys.stdout
+        self._screen = (screen or sys.stdout).fileno()
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
         self._waiting = ""
         self._ended = False
@@ -225,5 +225,5 @@ class Keyboard:
             os.write(self._wake[1], b".")
 
     def _write(self, text: str) -> None:
-        self._screen.write(text)
-        self._screen.flush()
+        # Not through the stream: a signal may come while the stream itself is writing.
+        os.write(self._screen, text.encode())

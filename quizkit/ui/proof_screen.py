@@ -32,11 +32,12 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     if proof.judgement.reason:
         reason = say("ui.no_decision", lang, reason=proof.judgement.reason)
         return [*parts, Text(reason, WRONG, overflow="fold")]
-    parts += _prediction(moment, proof)
+    # What decides comes last, as that is what a small screen still shows.
+    parts += _timeline(proof.report, width, lang)
+    parts += _checks(proof.report, lang)
     parts += _metrics(proof, lang)
     parts += _claims(moment, proof, plain)
-    parts += _checks(proof.report, lang)
-    parts += _timeline(proof.report, width, lang)
+    parts += _prediction(moment, proof)
     word = say("ui.proved" if proof.holds else "ui.not_proved", lang)
     return [*parts, Text(""), Text(word, RIGHT if proof.holds else WRONG)]
 
@@ -60,7 +61,7 @@ def _setting(moment: Moment, proof: ProofView) -> list[RenderableType]:
         lines.append(Text(say("ui.broken", lang, broken=report.broken), overflow="fold"))
     if proof.bindings:
         bound = ", ".join(f"{name}={show_value(each)}" for name, each in proof.bindings.items())
-        key = "ui.own" if proof.own else "ui.nearest"
+        key = "ui.own" if proof.own else "ui.nearest" if moment.asked.values else "ui.set_to"
         lines.append(Text(say(key, lang, setting=bound), overflow="fold"))
     return lines
 

@@ -1,7 +1,7 @@
 """The desk that is a terminal: a painted screen, single keys, and an editor where text is typed."""
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -15,6 +15,7 @@ from quizkit.ui.line_desk import LineDesk
 from quizkit.ui.parts import section
 from quizkit.ui.screen import Screen
 from quizkit.ui.summary_screen import summary_screen
+from quizkit.ui.verdict_screen import Section, sections
 from quizkit.words import Lang, say
 
 NARROWEST = 40  # columns; below, nothing can be laid out and input goes line by line
@@ -30,6 +31,7 @@ class TerminalDesk:
         self._lang: Lang = lang
         self._narrow = False
         self._unsent = ""
+        self._opened: Sequence[Section] = ()
 
     def meet(self, moment: Moment) -> Given | Command:
         """Show the moment and wait for an answer or a command."""
@@ -37,7 +39,13 @@ class TerminalDesk:
         if self._is_narrow():
             return self._lines.meet(moment)
         asking = Asking(self._screen, self._keyboard, moment)
-        said = asking.verdict() if moment.phase == "verdict" else asking.answer()
+        if moment.phase == "verdict":
+            shown = sections(moment)
+            kept: list[Section] = [name for name in self._opened if name in shown]
+            self._opened = kept + [name for name in shown if name not in kept]
+            return asking.verdict(self._opened)
+        said = asking.answer()
+        self._opened = ()
         self._unsent = ""
         if isinstance(said, Command) and said.name == "quit":
             self._unsent = _unsent(said.draft)

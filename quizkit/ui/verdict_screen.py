@@ -1,6 +1,7 @@
 """A verdict on the screen: right or wrong in words, what was expected, and why."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -30,24 +31,37 @@ from quizkit.ui.parts import (
 from quizkit.ui.question_screen import gapped, options, rubric, steps
 from quizkit.words import Lang, say
 
+Section = Literal["why", "say", "proof"]
+"""What is shown only when it is asked for."""
 
-def verdict_screen(moment: Moment, width: int, plain: bool = False) -> RenderableType:
-    """Everything above the footer once the answer is graded."""
-    lang = moment.lang
-    prompt = prose(moment.asked.fill(moment.question.prompt, lang), plain)
-    return Group(
-        head(moment, plain),
-        prompt,
-        *recap(moment, plain),
-        *outcome(moment, plain),
-        *explanation(moment, plain),
-        *(why(moment, plain) if moment.why else ()),
-        *(spoken(moment, plain) if moment.say else ()),
-        *(proved(moment, width, plain) if moment.proof else ()),
-        *followup(moment, plain),
-        *said(moment, plain),
-        *standing(moment, plain),
-    )
+SECTIONS: tuple[Section, ...] = ("why", "say", "proof")
+
+
+def verdict_screen(
+    moment: Moment, width: int, plain: bool = False, opened: Sequence[Section] = SECTIONS
+) -> RenderableType:
+    """Everything above the footer once the answer is graded.
+
+    What was asked for stands in the order in which it was `opened`: the last, just above the
+    footer, is what fits on a small screen.
+    """
+    prompt = prose(moment.asked.fill(moment.question.prompt, moment.lang), plain)
+    parts = [head(moment, plain), prompt, *recap(moment, plain), *outcome(moment, plain)]
+    parts += [*explanation(moment, plain), *followup(moment, plain)]
+    for name in opened:
+        if name == "why" and moment.why:
+            parts += why(moment, plain)
+        elif name == "say" and moment.say:
+            parts += spoken(moment, plain)
+        elif name == "proof" and moment.proof:
+            parts += proved(moment, width, plain)
+    return Group(*parts, *said(moment, plain), *standing(moment, plain))
+
+
+def sections(moment: Moment) -> list[Section]:
+    """What of it has been asked for."""
+    shown = {"why": moment.why, "say": moment.say, "proof": moment.proof is not None}
+    return [name for name in SECTIONS if shown[name]]
 
 
 def recap(moment: Moment, plain: bool) -> list[RenderableType]:

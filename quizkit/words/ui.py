@@ -229,9 +229,10 @@ WORDS: Words = {
     "broken": {"zh": "植入的错误：{broken}", "en": "planted bug: {broken}"},
     "own": {"zh": "用的就是你这道题的数字", "en": "with the very numbers you were asked"},
     "nearest": {
-        "zh": "你的数字在这里跑不动，换成最接近的一组：{setting}",
-        "en": "your numbers are too large to run here; the nearest that was set: {setting}",
+        "zh": "没有直接跑你的数字，用的是题目列出的最接近的一组：{setting}",
+        "en": "not with your numbers, but with the nearest that the question lists: {setting}",
     },
+    "set_to": {"zh": "取 {setting}", "en": "with {setting}"},
     "predicted": {"zh": "你的预测", "en": "You predicted"},
     "measured": {"zh": "实测值", "en": "The run measured"},
     "key_there": {"zh": "这组数字下的标准答案", "en": "The key says for it"},

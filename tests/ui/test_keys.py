@@ -1,6 +1,5 @@
 """Single keys: what a terminal sends, and what of it is a key. On a real pseudo-terminal."""
 
-import io
 import os
 import pty
 import time
@@ -79,7 +78,6 @@ def test_a_deadline_passes_and_a_status_is_kept_up_to_date():
 
 def test_a_terminal_that_is_gone_is_the_end_of_input():
     ours, theirs = pty.openpty()
-    screen = io.StringIO()
-    with os.fdopen(theirs, "r+b", buffering=0) as source, Keyboard(source, screen) as keys:  # type: ignore[arg-type]
+    with os.fdopen(theirs, "r+b", buffering=0) as source, Keyboard(source, source) as keys:  # type: ignore[arg-type]
         os.close(ours)
         assert keys.read(deadline=time.monotonic() + 5) == "eof"

@@ -182,7 +182,7 @@ class TestProof:
         proof = shelf.proof(shelf.asked("number"), own=False)
         shown = drawn(verdict_screen(judged("number", proof=proof), 100), 100)
         assert "You predicted" not in shown
-        assert "the nearest that was set: p=4, m=3" in shown
+        assert "the nearest that the question lists: p=4, m=3" in shown
         assert re.search(r"The key says for it\s+0\.5", shown)
 
     def test_a_wrong_option_is_refuted_by_its_place_on_the_screen(self):
