@@ -17,8 +17,7 @@ from quizkit.tutor.desk import Moment
 from quizkit.ui.chart import charts
 from quizkit.ui.inline import CODE
 from quizkit.ui.parts import RIGHT, WRONG, colon, pairs, section
-from quizkit.ui.report_screen import options, state
-from quizkit.ui.timeline import draw, headline
+from quizkit.ui.report_screen import options, picture, state
 from quizkit.words import Lang, say
 
 _CLOSE = 1e-9
@@ -33,7 +32,8 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
         reason = say("ui.no_decision", lang, reason=proof.judgement.reason)
         return [*parts, Text(reason, WRONG, overflow="fold")]
     # What decides comes last, as that is what a small screen still shows.
-    parts += _timeline(proof.report, width, lang)
+    for chart in charts(proof.report.timeline, proof.report.ranks):
+        parts += picture(chart, width, lang)
     parts += _checks(proof.report, lang)
     parts += _metrics(proof, lang)
     parts += _claims(moment, proof, plain)
@@ -219,16 +219,3 @@ def _checks(report: Report, lang: Lang) -> list[RenderableType]:
         for check in failing
     ]
     return [Text(""), *lines]
-
-
-def _timeline(report: Report, width: int, lang: Lang) -> list[RenderableType]:
-    """Who did what when, if the demo recorded it."""
-    if not report.timeline.events:
-        return []
-    parts: list[RenderableType] = []
-    for chart in charts(report.timeline, report.ranks):
-        picture = draw(chart, width, lang)
-        parts += [Text(""), Text(headline(chart, lang), overflow="fold")]
-        parts += [Text("".join(span.text for span in line), no_wrap=True) for line in picture.lines]
-        parts += [Text(" ".join(picture.notes), "dim", overflow="fold")] if picture.notes else []
-    return parts

@@ -45,7 +45,7 @@ def screen(
         yield _title("metrics", lang)
         yield _metrics(report, demo, lang, width if not plain else 0)
     for chart in charts(report.timeline, report.ranks):
-        yield from _picture(chart, width, lang)
+        yield from picture(chart, width, lang)
     if report.error:
         yield from _error(report, lang)
     yield Text("")
@@ -204,13 +204,14 @@ def _grid(rows: Sequence[Sequence[Text]]) -> RenderableType:
     return Padding(grid, (0, 0, 0, 2), expand=False)
 
 
-def _picture(chart: Chart, width: int, lang: Lang) -> Iterator[RenderableType]:
-    picture = draw(chart, width, lang)
+def picture(chart: Chart, width: int, lang: Lang) -> Iterator[RenderableType]:
+    """Who did what when, under its headline."""
+    drawn = draw(chart, width, lang)
     yield Text("\n" + headline(chart, lang), style="bold")
-    for line in picture.lines:
+    for line in drawn.lines:
         yield _painted(line, chart)
-    if picture.notes:
-        yield Text(" ".join(picture.notes), style="dim")
+    if drawn.notes:
+        yield Text(" ".join(drawn.notes), style="dim")
 
 
 def _painted(line: Line, chart: Chart) -> Text:
