@@ -90,8 +90,8 @@ def svg(screen: pyte.Screen) -> str:
     ]
     for row in range(used):
         cells = [(column, screen.buffer[row][column]) for column in range(COLUMNS)]
-        styles = itertools.groupby(cells, key=lambda cell: (cell[1].fg, cell[1].bold))
-        for (colour, bold), group in styles:
+        styles = itertools.groupby(cells, key=lambda cell: (cell[1].fg, cell[1].bg, cell[1].bold))
+        for (colour, ground, bold), group in styles:
             run = list(group)
             text = "".join(cell.data for _, cell in run)
             if not text.strip():
@@ -99,6 +99,12 @@ def svg(screen: pyte.Screen) -> str:
             fill = COLOURS.get(colour, f"#{colour}" if len(colour) == 6 else COLOURS["default"])
             weight = ' font-weight="bold"' if bold else ""
             x, y = 12 + run[0][0] * CELL, 12 + (row + 0.75) * LINE
+            if ground != "default":
+                parts.append(
+                    f'<rect x="{x:g}" y="{12 + row * LINE:g}" width="{len(text) * CELL:g}"'
+                    f' height="{LINE:g}" fill="{COLOURS[ground]}"/>'
+                )
+                fill = "#1f2430"
             parts.append(
                 f'<text x="{x:g}" y="{y:g}" fill="{fill}"{weight} xml:space="preserve"'
                 f' textLength="{len(text) * CELL:g}">{escape(text)}</text>'
