@@ -112,7 +112,7 @@ def test_a_wrong_option_is_told_from_the_right_one_without_colour():
 
 def test_a_trap_is_named_with_what_was_forgotten():
     shown = drawn(verdict_screen(judged("number"), 80))
-    assert "What was probably forgotten  the warm-up in the denominator" in shown
+    assert "Trap           the warm-up in the denominator" in shown
     assert "over-ideal" in shown
     assert re.search(r"Your answer\s+1\.0", shown)
     assert re.search(r"Expected\s+0\.5", shown)
@@ -164,7 +164,7 @@ class TestProof:
         assert re.search(r"You predicted\s+1$", shown, re.MULTILINE)
         assert re.search(r"The run measured\s+0\.5\s+off by 100%", shown)
         assert "4 ranks, gloo on cpu (no CUDA GPU found)" in shown
-        assert "with the very numbers you were asked" in shown
+        assert "With the very numbers you were asked" in shown
         assert re.search(r"bubble_1f1b\s+0\.5\s+clocked", shown)
         exact = drawn(verdict_screen(judged("number", given="0.5", proof=proof), 100), 100)
         assert re.search(r"The run measured\s+0\.5\s+exactly that", exact)
@@ -175,7 +175,7 @@ class TestProof:
         assert "true: isclose(bubble_1f1b, answer)\n    isclose(0.5, 0.5)" in shown
         assert "false: bubble_1f1b < 0.1\n    0.5 < 0.1" in shown
         # The trap that was hit, and by what it is refuted.
-        assert "isclose(bubble_1f1b, answer)  the formula that forgets is refuted" in shown
+        assert "isclose(bubble_1f1b, answer)  the trap is refuted" in shown
         assert "The run does not bear the answer out" in shown
 
     def test_another_setting_than_the_learners_compares_nothing_of_theirs(self):
@@ -196,8 +196,8 @@ class TestProof:
     def test_a_planted_bug_shows_the_check_that_fails(self):
         moment = judged("bug", proof=shelf.proof(shelf.asked("bug")))
         shown = drawn(verdict_screen(moment, 100), 100)
-        assert "planted bug: average" in shown
-        assert "a check fails: ring equals all_reduce" in shown
+        assert "Planted bug: average" in shown
+        assert "A check fails: ring equals all_reduce" in shown
 
     def test_the_timeline_is_drawn(self):
         proof = shelf.proof(shelf.asked("number"))
