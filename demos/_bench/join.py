@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import sys
 import threading
@@ -9,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from types import FrameType
 from typing import Any, NoReturn
 
 from . import backend, body, early, load, report, stack
@@ -20,10 +20,6 @@ from .stop import Watched
 Show = Callable[[report.Report], None]
 
 MEETING = timedelta(seconds=60)  # for all ranks of the launcher to appear
-
-
-class TakenAwayError(RuntimeError):
-    """The launcher asks this rank to end, since another has failed."""
 
 
 def joining() -> bool:
@@ -125,7 +121,11 @@ def agreed(notes: Notes, setting: Setting) -> backend.Backend:
 
 
 class Member:
-    """This rank's run, watched from a thread: the launcher knows no deadline."""
+    """This rank's run, watched from a thread: the launcher knows no deadline.
+
+    When a rank fails the launcher sends the others SIGTERM. That too is for the thread, since
+    main may be anywhere, and the report must not depend on where.
+    """
 
     def __init__(self, notes: Notes, plan: Plan, show: Show):
         self._notes, self._plan, self._show = notes, plan, show
@@ -134,11 +134,15 @@ class Member:
         self._concluding = threading.Lock()
         self._main = threading.get_ident()
         self._ended = threading.Event()
+        self._taken_away = False
+        self._wake, wakes = os.pipe()
+        os.set_blocking(wakes, False)
+        signal.set_wakeup_fd(wakes)
+        signal.signal(signal.SIGTERM, lambda number, frame: None)
 
     def live(self) -> dict[str, Any]:
         """Run main and leave word of how it ended."""
         local = int(os.environ.get("LOCAL_RANK", self._notes.rank))
-        before = signal.signal(signal.SIGTERM, self._taken_away)
         threading.Thread(target=self._watch, daemon=True).start()
         message = body.lived(
             self._plan.task,
@@ -148,34 +152,30 @@ class Member:
             local,
             lambda: None,
         )
-        # Rank 0 still has to report; another rank may be taken away now.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN if self._notes.rank == 0 else before)
         self._notes.leave("end", message)
         self._ended.set()
         return message
 
-    def _taken_away(self, number: int, frame: FrameType | None) -> NoReturn:
-        del number, frame
-        raise TakenAwayError("connection closed: the launcher ends this rank")
-
     def _watch(self) -> None:
-        """At the deadline say where main stands, and end this rank."""
-        if self._ended.wait(self._limit - time.monotonic()):
+        """At the deadline, or at SIGTERM, say where main stands and end this rank."""
+        woken, _, _ = select.select([self._wake], [], [], self._limit - time.monotonic())
+        if self._ended.is_set():
             return
+        self._taken_away = bool(woken)
         self._notes.leave("stack", stack.of_thread(self._main))
         if self._notes.rank == 0:
             self.conclude()
         self._notes.wait_for("over", 2 * body.GRACE)
-        os._exit(124)
+        os._exit(143 if woken else 124)
 
     def conclude(self) -> NoReturn:
         """On rank 0: gather how the ranks ended, show the report, end this rank."""
         self._concluding.acquire()  # and never given back: whoever comes second waits for the end
         endings = self._gathered()
+        failed = any(ending.kind not in ("alive", "returned") for ending in endings)
         late = self._plan.setting.deadline if time.monotonic() >= self._limit else None
-        watched = Watched(endings, late, cancelled=False)
-        blank = self._plan.blank(time.monotonic() - self._begun)
-        result = report.built(blank, watched)
+        watched = Watched(endings, late, cancelled=self._taken_away and not failed)
+        result = report.built(self._plan.blank(time.monotonic() - self._begun), watched)
         self._show(result)
         self._notes.leave("over", True)
         sys.stdout.flush()
@@ -189,21 +189,22 @@ class Member:
             kinds = {ending.kind for ending in endings}
             if "alive" not in kinds:
                 return endings
-            if not failed and kinds - {"alive", "returned"}:
+            if not failed and (self._taken_away or kinds - {"alive", "returned"}):
                 failed, limit = True, min(limit, time.monotonic()) + body.GRACE
             if time.monotonic() > limit:
                 break
             time.sleep(0.01)
-        patience = time.monotonic() + body.GRACE
+        if failed:  # whoever is silent now has died: the others were told to speak
+            for ending in endings:
+                if ending.kind == "alive" and not ending.calls:
+                    ending.kind, ending.status, ending.at = "died", None, time.time()
+            return endings
+        patience = time.monotonic() + body.GRACE  # they are leaving word at this moment
         while time.monotonic() < patience:
             endings = [self._ending(rank) for rank in range(self._notes.world)]
-            silent = [e for e in endings if e.kind == "alive" and not e.calls]
-            if not silent or failed:
+            if all(ending.kind != "alive" or ending.calls for ending in endings):
                 break
             time.sleep(0.01)
-        for ending in endings:
-            if failed and ending.kind == "alive" and not ending.calls:
-                ending.kind, ending.status, ending.at = "died", None, time.time()
         return endings
 
     def _ending(self, rank: int) -> Ending:

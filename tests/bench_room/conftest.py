@@ -37,13 +37,13 @@ def main(kind: str = "none") -> Metrics:
     if kind == "refuse":
         refuse(f"{ranks()} ranks cannot share 5 chunks: take 1 or 5")
     if rank() == 1:
-        if kind == "raise":
+        if kind in ("raise", "raise while another works"):
             wrong_turn()
         if kind == "exit":
             os._exit(7)
         if kind == "segv":
             ctypes.string_at(0)
-        if kind == "kill":
+        if kind in ("kill", "kill while another works"):
             os.kill(os.getpid(), signal.SIGKILL)
         if kind == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
@@ -53,6 +53,8 @@ def main(kind: str = "none") -> Metrics:
             return {}
         if kind == "large":
             send(torch.ones(1000), 0)
+    elif kind.endswith("while another works"):
+        time.sleep(600)
     elif rank() == 0 and kind == "large":
         recv(torch.ones(10), 1)
     if kind == "ring":
