@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -162,8 +163,10 @@ def test_requests_that_are_not_right_say_so_and_hurt_nothing(warm: Warm):
         assert path in reply["error"]["message"]
     assert "no argument 'size'" in run("faults", args={"size": 3})["error"]["message"]
     assert "kind must be str" in run("faults", args={"kind": 3})["error"]["message"]
-    assert "no break 'gone'" in run("faults", **{"break": "gone"})["error"]["message"]
-    for wrong in ({"ranks": "4"}, {"deadline": 0}, {"device": "tpu"}, {"rank": 3}, {"ranks": True}):
+    gone: dict[str, Any] = {"break": "gone"}
+    assert "no break 'gone'" in run("faults", **gone)["error"]["message"]
+    wrongs: list[dict[str, Any]] = [{"ranks": "4"}, {"deadline": 0}, {"device": "tpu"}, {"rank": 3}]
+    for wrong in (*wrongs, {"ranks": True}):
         assert kind_of(run("faults", **wrong)) == "usage"
     assert kind_of(run("faults", device="cuda")) == "environment"
     warm.send([1, 2])  # type: ignore[arg-type]
