@@ -154,17 +154,20 @@ def _collective() -> None:
         counts.collectives += 1
 
 
-def all_reduce(tensor: Tensor) -> Tensor:
-    """Sum over all ranks, in place."""
+def _in_place(tensor: Tensor, operation: Callable[[Tensor], object]) -> Tensor:
+    """Run a collective on a tensor, or on a copy that the backend can take, and write it back."""
     _collective()
     place = tensor.detach()
-    if here().staged or not place.is_contiguous():
-        host = place.cpu().contiguous() if here().staged else place.contiguous()
-        dist.all_reduce(host)
-        place.copy_(host)
-    else:
-        dist.all_reduce(place)
+    taken = (place.cpu() if here().staged else place).contiguous()
+    operation(taken)
+    if taken is not place:
+        place.copy_(taken)
     return tensor
+
+
+def all_reduce(tensor: Tensor) -> Tensor:
+    """Sum over all ranks, in place."""
+    return _in_place(tensor, dist.all_reduce)
 
 
 def all_gather(tensor: Tensor) -> list[Tensor]:
@@ -179,15 +182,7 @@ def all_gather(tensor: Tensor) -> list[Tensor]:
 
 def broadcast(tensor: Tensor, source: int) -> Tensor:
     """Make every rank's tensor the one of `source`, in place."""
-    _collective()
-    place = tensor.detach()
-    if here().staged or not place.is_contiguous():
-        host = place.cpu().contiguous() if here().staged else place.contiguous()
-        dist.broadcast(host, source)
-        place.copy_(host)
-    else:
-        dist.broadcast(place, source)
-    return tensor
+    return _in_place(tensor, lambda taken: dist.broadcast(taken, source))
 
 
 def barrier() -> None:

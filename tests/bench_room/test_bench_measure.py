@@ -106,8 +106,10 @@ def main():
     check("sum", total[0], "==", n * (n + 1) / 2)
     check("gathered in order", parts[n - 1][2, 1], "==", 5.0 + n - 1)
     check("told by rank 1", told[1], "==", 1)
-    turned = torch.full((2, 3), 1.0).t()
-    check("a transposed tensor is summed in place", all_reduce(turned)[2, 1], "==", n)
+    grid = torch.arange(6.0).view(3, 2)
+    turned = grid.t().contiguous().t() if me else grid.clone()  # laid out otherwise on rank 0
+    wrong = (all_reduce(turned) - n * grid).abs().max()
+    check("summed in place however it lies in memory", wrong, "==", 0)
     weight = torch.ones(3, requires_grad=True)
     check("so is a leaf that wants a gradient", all_reduce(weight)[0], "==", n)
     return {"official": counted(official.get_total_counts()), "ours": counted(counts.collectives)}
@@ -265,3 +267,35 @@ def test_saved_activations_are_exact(warm: Warm):
     assert [each for each in report["checks"] if not each["holds"]] == []
     assert report["verdict"] == "pass", report["error"]
     assert len(report["checks"]) == 10
+
+
+STAGED = """
+import torch
+from _bench import (all_gather, all_reduce, broadcast, check, counted, exchange, here, rank, ranks,
+                    virtual_clock, wire)
+
+
+def main():
+    here.here().staged = True  # as with several ranks on one GPU; the tensors stay on the host
+    me, n = rank(), ranks()
+    mine, into = torch.full((4,), float(me)), torch.empty(4)
+    with wire() as counts, virtual_clock("a") as clock:
+        clock.spend(1.0 + me, "own")
+        got = exchange(mine, (me + 1) % n, into, (me - 1) % n).wait()
+        latest = clock.makespan()
+    check("the very tensor", got is into, "==", True)
+    check("came", into.sum(), "==", 4 * ((me - 1) % n))
+    check("makespan", latest, "==", n)
+    check("sum", all_reduce(mine)[3], "==", n * (n - 1) / 2)
+    check("told", broadcast(into, 1)[0], "==", 0)
+    check("gathered", all_gather(torch.tensor([me]))[n - 1], "==", n - 1)
+    return {"sent": counted(counts.sent_bytes)}
+"""
+
+
+def test_messages_that_go_through_the_host_arrive_where_they_should(warm: Warm):
+    """No GPU is needed for the detour itself."""
+    warm.programs.write("staged", STAGED)
+    report = warm.run("staged", 3)
+    assert [each for each in report["checks"] if not each["holds"]] == []
+    assert (report["verdict"], report["metrics"]) == ("pass", {"sent": [16, 16, 16]})
