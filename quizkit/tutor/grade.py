@@ -86,7 +86,7 @@ def _order(question: Order, asked: Asked, given: object) -> Verdict:
     known = [step.id for step in question.steps]
     order = [str(each) for each in as_list(given)]
     if sorted(order) != sorted(known):
-        raise UnreadableError("every_step_once", steps=", ".join(known))
+        raise UnreadableError("every_step_once", steps=", ".join(sorted(known)))
     pairs = ordered_pairs(question)
     kept = sum(order.index(first) < order.index(second) for first, second in pairs)
     verdict = Verdict(

@@ -81,7 +81,7 @@ class Study:
             # Its demo cannot be read: the others are asked all the same.
             self._message = (f"errors.{error.key}", error.values)
             return None
-        return Sitting(turn, asked)
+        return Sitting(turn, asked, message=("study.again", {}) if turn.repeat else None)
 
     def _question(self, sitting: Sitting) -> bool:
         """Until it is answered or left; False is the end of the session."""

@@ -16,6 +16,7 @@ from quizkit.tutor.verdict import Note, UnreadableError, Verdict, as_mapping
 
 _EXACT = 1e-9
 _NUMERALS = {numeral: str(n) for n, numeral in enumerate("零一二三四五六七八九十")} | {"两": "2"}
+_COUNTERS = ("倍", "x", "个", "times")
 
 
 def near(number: float, wanted: Number, within: float) -> bool:
@@ -68,11 +69,12 @@ def grade_cloze(question: Cloze, asked: Asked, given: object) -> Verdict:
     if any(not isinstance(filled.get(name), str) for name in names):
         raise UnreadableError("every_gap", gaps=", ".join(names))
     # Gaps are numbered on the screen; their names are for claims.
-    wrong = [
-        str(number)
-        for number, (name, gap) in enumerate(question.gaps.items(), start=1)
-        if not _fits(gap, _without_words_beside(question, name, str(filled[name])), asked)
-    ]
+    wrong: list[str] = []
+    for number, (name, gap) in enumerate(question.gaps.items(), start=1):
+        typed = str(filled[name])
+        bare = _without_words(question, typed)
+        if not _fits(gap, typed, asked) and not _fits(gap, bare, asked):
+            wrong.append(str(number))
     verdict = Verdict(
         right=not wrong,
         score=1 - len(wrong) / len(names),
@@ -83,15 +85,15 @@ def grade_cloze(question: Cloze, asked: Asked, given: object) -> Verdict:
     return verdict
 
 
-def _without_words_beside(question: Cloze, name: str, typed: str) -> str:
-    """What was typed, less words that the sentence itself has beside the gap: "6 格" is "6"."""
+def _without_words(question: Cloze, typed: str) -> str:
+    """What was typed, less words that the sentence has anyway: "第 6 格" and "6 slots" are 6."""
     text = folded(typed)
-    for said in (question.text.zh, question.text.en):
-        before, _, after = folded(said).partition(f"[[{folded(name)}]]")
-        digits = [i for i, letter in enumerate(text) if letter.isdigit() or letter in _NUMERALS]
-        if digits:
-            head, tail = text[: digits[0]], text[digits[-1] + 1 :]
-            if (head or tail) and before.endswith(head) and after.startswith(tail):
+    digits = [i for i, letter in enumerate(text) if letter.isdigit() or letter in _NUMERALS]
+    if digits:
+        words = (text[: digits[0]], text[digits[-1] + 1 :].lstrip("×*"))
+        said = (folded(question.text.zh), folded(question.text.en))
+        for sentence in said:
+            if any(words) and all(word in sentence or word in _COUNTERS for word in words):
                 typed = text[digits[0] : digits[-1] + 1]
     return _NUMERALS.get(typed.strip(), typed)
 

@@ -122,10 +122,14 @@ class Asking:
         """The rubric: which points were said, then which of the things that are false."""
         points, vetoes, rows = rubric(self.moment, True)
         while rows:
-            pressed = self.hand.press("tick", draft, len(rows))
-            if isinstance(pressed, Command):
+            try:
+                pressed = self.hand.press("tick", draft, len(rows))
+            except KeyboardInterrupt:
+                # The answer was handed in before: it is kept, with the ticks it has by now.
+                break
+            if isinstance(pressed, Command) and pressed.name != "quit":
                 return pressed
-            if pressed[0] == "submit":
+            if isinstance(pressed, Command) or pressed[0] == "submit":
                 break
             place, at = _moved(pressed, draft.place, len(rows))
             draft = draft.but(place=place)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from rich.console import RenderableType
 from rich.text import Text
 
+from quizkit.bank.draw import with_letters
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.model import Choice, Essay, Numeric, Option
 from quizkit.bank.model import Text as Said
@@ -80,9 +81,7 @@ def followup(moment: Moment, plain: bool) -> list[RenderableType]:
     if moment.followup:
         # Its numbers are not drawn yet, so only its first line, with letters for them.
         prompt = moment.followup.prompt[moment.lang].strip().split("\n")[0]
-        if isinstance(moment.followup, Numeric):
-            for name in moment.followup.params:
-                prompt = prompt.replace(f"{{{name}}}", name)
+        prompt = with_letters(moment.followup, prompt)
         parts += section(say("ui.followup", moment.lang), inline(prompt, plain))
     return parts
 

@@ -39,6 +39,7 @@ from quizkit.words import Lang
 _COMMANDS = tuple(name for name in get_args(CommandName) if name != "help")
 # What the session has to say by itself; every other message answers a line that led to nothing.
 _NEWS = (
+    "study.again",
     "study.ahead",
     "study.undone",
     "study.unskipped",

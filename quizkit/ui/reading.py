@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text as Line
 
+from quizkit.bank.draw import with_letters
 from quizkit.bank.model import (
     Bug,
     Choice,
@@ -29,7 +30,7 @@ from quizkit.words import Lang, say
 def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType:
     """One question with everything it knows, its answer too."""
     parts: list[RenderableType] = [Line(_heading(question), style="bold"), Line("")]
-    parts += [prose(question.prompt[lang], plain), Line("")]
+    parts += [prose(with_letters(question, question.prompt[lang]), plain), Line("")]
     parts += list(_key(question, lang, plain))
     for index, hint in enumerate(question.hints, start=1):
         parts += [_title("hints", lang, f" {index}"), prose(hint[lang], plain)]
@@ -51,7 +52,7 @@ def table(questions: Iterable[Question], lang: Lang) -> Table:
     made = _table(lang, "id", "level", "kind", "proof", "prompt")
     for question in questions:
         proof = question.proof.demo if question.proof else "-"
-        first = question.prompt[lang].split("\n")[0]
+        first = with_letters(question, question.prompt[lang].split("\n")[0])
         made.add_row(question.id, str(question.level), question.kind, proof, prose(first))
     return made
 

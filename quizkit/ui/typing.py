@@ -125,7 +125,8 @@ def _bindings(multiline: bool, commands: Mapping[str, str]) -> "KeyBindings":
             buffer = event.current_buffer
             event.app.exit(result=Typed(buffer.text, command, False, buffer.cursor_position))
 
-        bindings.add(*chord.split())(leave)
+        # At once: Ctrl-X and Ctrl-] begin longer chords of the editor's own.
+        bindings.add(*chord.split(), eager=chord.startswith("c-"))(leave)
 
     for chord, command in commands.items():
         bind(chord, command)

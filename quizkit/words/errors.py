@@ -8,28 +8,28 @@ WORDS: Words = {
         "en": "Cannot make the user folder {folder}: {reason}. Choose a writable one: export QUIZKIT_HOME=...",
     },
     "demo_unknown": {
-        "zh": "没有名为 {name} 的 demo。你是不是要找：{hint}？全部列表：quizkit demo",
-        "en": "There is no demo named {name}. Did you mean: {hint}? For a list: quizkit demo",
+        "zh": "没有名为 {name} 的 demo。可以试试：{hint}。全部列表：quizkit demo",
+        "en": "There is no demo named {name}. Try: {hint}. For a list: quizkit demo",
     },
     "demo_file": {
         "zh": "{file}:{line}: 这个 demo 文件读不了：{reason}",
         "en": "{file}:{line}: this demo cannot be read: {reason}",
     },
     "break_unknown": {
-        "zh": "demo {demo} 没有名为 {name} 的 bug 可埋。你是不是要找：{hint}？",
-        "en": "Demo {demo} has no break named {name}. Did you mean: {hint}?",
+        "zh": "demo {demo} 没有名为 {name} 的 bug 可埋。可以试试：{hint}。",
+        "en": "Demo {demo} has no break named {name}. Try: {hint}.",
     },
     "break_elsewhere": {
         "zh": "demo {demo} 的 {name} 不在函数 {function} 里，摘录看不到这个 bug",
         "en": "Break {name} of demo {demo} does not touch the function {function}, so an excerpt cannot show it",
     },
     "function_unknown": {
-        "zh": "demo {demo} 里没有函数 {name}。你是不是要找：{hint}？",
-        "en": "Demo {demo} has no function {name}. Did you mean: {hint}?",
+        "zh": "demo {demo} 里没有函数 {name}。可以试试：{hint}。",
+        "en": "Demo {demo} has no function {name}. Try: {hint}.",
     },
     "option_unknown": {
-        "zh": "demo {demo} 没有选项 {name}。你是不是要写：{hint}？",
-        "en": "Demo {demo} has no option {name}. Did you mean: {hint}?",
+        "zh": "demo {demo} 没有选项 {name}。可以试试：{hint}。",
+        "en": "Demo {demo} has no option {name}. Try: {hint}.",
     },
     "option_value": {
         "zh": "{name} 要的是 {wanted}，不是 {given}",
@@ -87,16 +87,16 @@ WORDS: Words = {
         "en": "There is no language {name}; choose zh or en",
     },
     "topic": {
-        "zh": "没有名为 {name} 的专题。你是不是要找：{hint}？",
-        "en": "There is no topic {name}. Did you mean: {hint}?",
+        "zh": "没有名为 {name} 的专题。可以试试：{hint}。",
+        "en": "There is no topic {name}. Try: {hint}.",
     },
     "kind": {
-        "zh": "没有 {name} 这种题型。你是不是要找：{hint}？",
-        "en": "There is no kind {name}. Did you mean: {hint}?",
+        "zh": "没有 {name} 这种题型。可以试试：{hint}。",
+        "en": "There is no kind {name}. Try: {hint}.",
     },
     "question": {
-        "zh": "没有编号为 {name} 的题。你是不是要找：{hint}？",
-        "en": "There is no question {name}. Did you mean: {hint}?",
+        "zh": "没有编号为 {name} 的题。可以试试：{hint}。",
+        "en": "There is no question {name}. Try: {hint}.",
     },
     "question_broken": {
         "zh": "这道题读不了：\n{problems}",
@@ -163,8 +163,8 @@ WORDS: Words = {
         "en": "Prove what? Name questions, or --topic TOPIC, or --all",
     },
     "mock_unknown": {
-        "zh": "没有名为 {name} 的面试脚本。你是不是要找：{hint}？全部列表：quizkit mock --list",
-        "en": "There is no interview script {name}. Did you mean: {hint}? For a list: quizkit mock --list",
+        "zh": "没有名为 {name} 的面试脚本。可以试试：{hint}。全部列表：quizkit mock --list",
+        "en": "There is no interview script {name}. Try: {hint}. For a list: quizkit mock --list",
     },
     "mock_broken": {
         "zh": "这个面试脚本用不了：\n{problems}",

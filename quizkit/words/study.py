@@ -133,8 +133,8 @@ WORDS: Words = {
         "en": "This line needs `answer` or `command`; it has: {keys}",
     },
     "line_command": {
-        "zh": "没有命令 {name}。你是不是要找：{hint}？",
-        "en": "There is no command {name}. Did you mean: {hint}?",
+        "zh": "没有命令 {name}。可以试试：{hint}。",
+        "en": "There is no command {name}. Try: {hint}.",
     },
     "line_no_question": {
         "zh": "现在没有等待回答的题。",
@@ -163,4 +163,5 @@ WORDS: Words = {
             "quizkit --help                         everything else"
         ),
     },
+    "again": {"zh": "刚才没答对，再来一次。", "en": "Not right before, so once more."},
 }
