@@ -40,7 +40,6 @@ Run
 
 from collections.abc import Callable
 
-import torch
 from _bench import (
     Break,
     Metrics,
@@ -64,6 +63,8 @@ from _bench import (
     virtual_clock,
     wire,
 )
+
+import torch
 from torch import Tensor
 from torch.nn.functional import pad
 

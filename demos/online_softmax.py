@@ -33,7 +33,6 @@ Run
 from collections import Counter
 from typing import NamedTuple
 
-import torch
 from _bench import (
     Break,
     Metrics,
@@ -51,6 +50,8 @@ from _bench import (
     saved_activations,
     shared,
 )
+
+import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 

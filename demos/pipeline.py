@@ -40,7 +40,6 @@ from copy import deepcopy
 from math import inf, nan
 from types import SimpleNamespace
 
-import torch
 from _bench import (
     Break,
     Metrics,
@@ -63,6 +62,8 @@ from _bench import (
     virtual_clock,
     wire,
 )
+
+import torch
 from torch.nn.functional import mse_loss
 
 TOPIC = "pp"

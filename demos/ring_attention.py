@@ -33,7 +33,6 @@ Run
 import weakref
 from typing import Literal
 
-import torch
 from _bench import (
     Break,
     Flight,
@@ -56,6 +55,8 @@ from _bench import (
     virtual_clock,
     wire,
 )
+
+import torch
 from torch import Tensor
 
 TOPIC = "cp"

@@ -1,13 +1,15 @@
 """What authors start from: drafts, the schema, search."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from quizkit.bank.draw import with_letters
 from quizkit.bank.lint import lint
-from quizkit.bank.model import KINDS, Kind, Problem
+from quizkit.bank.model import KINDS, Kind, Numeric, Problem
 from quizkit.bank.reader import Bank, read
 from quizkit.bank.schema import schema
 from quizkit.bank.search import search
@@ -78,3 +80,10 @@ def test_two_chinese_characters_are_found_and_width_and_case_do_not_matter():
     assert search(questions, "GPipe") != []
     assert search(questions, "no such words anywhere") == []
     assert search(questions, " ") == []
+
+
+def test_a_question_without_its_numbers_is_read_with_letters():
+    drawn = [q for q in Bank.load(QUESTIONS).questions.values() if isinstance(q, Numeric)]
+    texts = [with_letters(each, each.prompt[lang]) for each in drawn for lang in ("zh", "en")]
+    assert texts
+    assert not [text for text in texts if re.search(r"\{[a-z]\w*\}", text)]

@@ -11,7 +11,6 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "demos"))
 
-import torch
 from _bench import (
     Metrics,
     all_gather,
@@ -25,6 +24,8 @@ from _bench import (
     run,
     shared,
 )
+
+import torch
 from all_reduce import ring_all_reduce
 
 TARGET = 0.8

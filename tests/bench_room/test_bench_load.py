@@ -1,7 +1,8 @@
 """A demo is read, and a bug planted in it, before anything runs."""
 
-import pytest
 from _bench import load
+
+import pytest
 
 DEMO = '''"""The law.
 

@@ -4,9 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from _bench import backend, memory
 from _bench.early import MissingError
+
+import pytest
 
 
 def test_cuda_is_taken_only_if_every_rank_gets_a_gpu():

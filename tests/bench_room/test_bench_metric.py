@@ -2,8 +2,9 @@
 
 import math
 
-import pytest
 from _bench import metric, report
+
+import pytest
 
 
 def counts(*values: object, **more: object) -> list:

@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 from _bench import load
+
+import pytest
 
 DEMOS = Path(__file__).parents[2] / "demos"
 SCRIPT = load.Script(DEMOS / "ring_attention.py")

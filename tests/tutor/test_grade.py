@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from quizkit.bank.formula import parse
-from quizkit.bank.model import Choice, Text, Trap
+from quizkit.bank.model import Choice, Order, Text, Trap
 from quizkit.bank.reader import Bank
 from quizkit.lab.excerpt import Excerpt
 from quizkit.tutor.asked import Asked, ask
@@ -311,3 +312,11 @@ def test_words_that_stand_beside_the_gap_may_be_typed_too(tmp_path: Path, typed:
         ask(question, 1), {"first": typed.translate({54: 55, 0xFF16: 55, 0x516D: 55})}
     ).right
     assert not grade(ask(question, 1), {"first": "6 GB"}).right
+
+
+def test_what_is_wrong_with_a_list_of_steps_does_not_tell_their_order(bank: Bank):
+    with pytest.raises(UnreadableError) as caught:
+        verdict(bank, "pp/order", ["nonsense"])
+    named = str(caught.value.note[1]["steps"]).split(", ")
+    assert named == sorted(named)
+    assert named != [step.id for step in cast(Order, bank.questions["pp/order"]).steps]

@@ -387,3 +387,34 @@ def test_the_editor_and_the_laboratory_wait_until_they_are_needed():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_chords_act_at_once_where_the_editor_knows_longer_ones(sit, written):
+    desk = sit("number", rows=60)
+    desk.until("answer>")
+    desk.press("12", "\x1d")
+    desk.until("  sure")
+    desk.press("\x18")
+    desk.until("What is wrong with it")
+    desk.press("typo", "\r")
+    desk.until("answer> 12")
+    desk.press("5", "\r")
+    desk.wait(lambda text: footer_is_whole(text, "verdict", "en", 4), "verdict")
+    desk.press("q")
+    assert desk.close() == 0
+    said = [line.get("command", line.get("given")) for line in written()]
+    assert said[:3] == ["sure", "flag", "125"]
+
+
+@pytest.mark.parametrize("leave", ["\x03", "q"])
+def test_what_was_handed_in_is_kept_when_the_ticking_is_left(sit, written, leave: str):
+    desk = sit("essay", rows=60)
+    desk.until("Alt-Enter")
+    desk.press("分母 spans", "\x1b\r")
+    desk.until("[x]")
+    desk.press(leave)
+    desk.wait(lambda text: footer_is_whole(text, "verdict", "en", 4), "verdict")
+    desk.press("q")
+    assert desk.close() == 0
+    given = [line["given"] for line in written() if "given" in line]
+    assert given == [{"text": "分母 spans", "points": [0], "vetoes": []}]
