@@ -12,7 +12,10 @@ def expected(asked: Asked) -> Text:
             right = [option.text for option in options if option.correct]
             return Text("；".join(t.zh for t in right), "; ".join(t.en for t in right))
         case Numeric(unit=unit):
-            return _same(f"{show_number(asked.answer())} {unit}".strip())
+            number = show_number(asked.answer())
+            if unit == "x":  # the one unit that is another word in Chinese
+                return Text(f"{number} 倍", f"{number} x")
+            return _same(f"{number} {unit}".strip())
         case Order(steps=steps):
             texts = [step.text for step in steps]
             return Text(" → ".join(t.zh for t in texts), " → ".join(t.en for t in texts))

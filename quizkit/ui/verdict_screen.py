@@ -132,6 +132,9 @@ def standing(moment: Moment, plain: bool) -> list[RenderableType]:
     assert moment.verdict is not None
     line = headline(moment.verdict, moment.lang)
     facts: list[str] = []
+    short = _short_answer(moment)
+    if not moment.verdict.right and short and not plain:
+        facts.append(f"{say('ui.expected', moment.lang)} {short}")
     if moment.grade is not None:
         facts.append(say(f"ui.grade_{moment.grade}", moment.lang))
     if moment.due is not None:
@@ -140,6 +143,17 @@ def standing(moment: Moment, plain: bool) -> list[RenderableType]:
     if plain:
         return [Text(", ".join(facts))] if facts else []
     return [Text(""), Text("  ").join([line, *(Text(fact) for fact in facts)])]
+
+
+def _short_answer(moment: Moment) -> str:
+    """The right answer where a few letters say it, else nothing."""
+    question, verdict = moment.question, moment.verdict
+    assert verdict is not None
+    if isinstance(question, Choice):
+        right = [n for n, i in enumerate(moment.asked.order, 1) if question.options[i].correct]
+        return ", ".join(map(str, right))
+    text = verdict.expected[moment.lang]
+    return text if len(text) <= 24 and "\n" not in text else ""
 
 
 def _answers(moment: Moment, plain: bool) -> list[RenderableType]:
