@@ -59,10 +59,13 @@ def _run(known: type[Exception]) -> int:
         return _fail(error)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader has gone (`| head`); there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except SystemExit as leaving:
+        # The reader has gone (`| head`): typer wraps what is broken and leaves with 1, which means
+        # something else here. There is nobody left to tell, and nothing failed.
+        if type(sys.stdout).__name__ == "PacifyFlushWrapper":
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 0
+        return int(leaving.code or 0) if not isinstance(leaving.code, str) else 1
     except Exception as error:
         # typer brings its own copy of click or not, by version: know its errors by their shape.
         if type(error).__name__ == "Abort":

@@ -1,5 +1,6 @@
 """The one way to a terminal: encoding, colour, width and Chinese line breaks are settled here."""
 
+import errno
 import io
 import os
 import sys
@@ -19,13 +20,21 @@ def console(plain: bool = False, stderr: bool = False) -> Console:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
     linebreak.install()
-    return Console(
+    return _Console(
         stderr=stderr,
         color_system=None if plain else "auto",
         markup=False,
         emoji=False,
         highlight=False,
     )
+
+
+class _Console(Console):
+    """A console that leaves it to the front door what a closed pipe means; rich would exit 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Tell the front door."""
+        raise BrokenPipeError(errno.EPIPE, "the reader has gone")
 
 
 def is_plain(option: bool = False) -> bool:

@@ -78,7 +78,7 @@ def test_the_locale_chooses_the_language(tmp_path: Path, variables: dict[str, st
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path):
     env = os.environ | {"QUIZKIT_HOME": str(tmp_path)}
-    line = f"{' '.join(QUIZKIT)} list | head -1; exit ${{PIPESTATUS[0]}}"
+    line = f"{' '.join(QUIZKIT)} list | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", line], capture_output=True, text=True, env=env, timeout=60, check=False
     )
