@@ -3,10 +3,9 @@
 The trick
     A schedule is only the order in which stage s of p runs its m forwards F and backwards B.
     GPipe: all F, then all B. 1F1B: p - 1 - s forwards of warm-up, then F, B, F, B, ..., then the
-    backwards still owed. Equal stages and free messages: both take (m + p - 1)(F + B). Backwards
-    that run sooner free activations sooner; the last one still has to climb to the first stage.
-    --forward, --backward: costs on the virtual clock. --imbalance: stage 0 is so many times as
-    slow, and 1F1B wins. --hop: a message takes so long, and GPipe wins.
+    backwards still owed. Equal stages and free messages: both take (m + p - 1)(F + B); backwards
+    that run sooner free activations sooner. --forward, --backward: costs on the virtual clock.
+    --imbalance: stage 0 is that many times slower (1F1B wins). --hop: a message's time (GPipe wins).
 
 Watch
     bubble_gpipe (shared)     idle share of the step, (p - 1) / (m + p - 1) when stages are equal

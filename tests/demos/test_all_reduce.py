@@ -1,62 +1,18 @@
 """The three all-reduces against dist.all_reduce, what they send, and what each bug does to them."""
 
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from _bench import load
 
 import pytest
+
+from .conftest import Run, failed
 
 DEMOS = Path(__file__).parents[2] / "demos"
 SCRIPT = load.Script(DEMOS / "all_reduce.py")
 FP64 = 8
 
 pytestmark = pytest.mark.demo
-
-Run = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    """Runs on one warm bench, each distinct one once."""
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", "_bench"],
-        env={**os.environ, "PYTHONPATH": str(DEMOS)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as bench:
-        assert bench.stdin
-        assert bench.stdout
-        requests, replies = bench.stdin, bench.stdout
-        assert "ready" in json.loads(replies.readline())
-
-        @cache
-        def asked(ranks: int, broken: str | None, args: tuple[tuple[str, Any], ...]) -> Any:
-            hangs = broken is not None and SCRIPT.breaks[broken].expect == "hangs"
-            request = {"id": "1", "demo": "all-reduce", "ranks": ranks, "args": dict(args)}
-            request |= {"break": broken, "device": "cpu", "deadline": 3 if hangs else 60}
-            requests.write(json.dumps(request) + "\n")
-            requests.flush()
-            return json.loads(replies.readline())["report"]
-
-        def run(ranks: int, broken: str | None = None, **args: Any) -> Any:
-            return asked(ranks, broken, tuple(args.items()))
-
-        yield run
-        requests.close()
-
-
-def failed(report: dict[str, Any]) -> list[str]:
-    """Names of the checks that went red."""
-    assert report["outcome"] == "finished", report["error"]
-    return [check["name"] for check in report["checks"] if not check["holds"]]
 
 
 def rounds(ranks: int) -> int:
@@ -175,16 +131,6 @@ def test_an_empty_payload_is_refused(run: Run, elements: int) -> None:
     assert report["error"]["message"] == (
         f"elements is {elements}: the smallest payload is 1 element"
     )
-
-
-def test_watch_names_every_metric(run: Run) -> None:
-    docstring = SCRIPT.path.read_text().split('"""')[1]
-    watch = docstring.split("\nWatch\n")[1].split("\nRun\n")[0]
-    lines = [line.split() for line in watch.splitlines() if line[4:5].strip()]
-    assert [words[0] for words in lines] == list(run(2)["metrics"])
-    shared = {words[0] for words in lines if words[1] == "(shared)"}
-    values = run(2)["metrics"].items()
-    assert shared == {name for name, value in values if not isinstance(value, list)}
 
 
 def test_chunks_are_views_unless_the_payload_needs_padding() -> None:

@@ -2,17 +2,17 @@
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pytest
 
 from quizkit.cli.demo_options import COMMON
 from quizkit.errors import LabError
-from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import Demo, find, names
-from quizkit.lab.report import Report, Setting
+from quizkit.lab.report import Setting
 
-HANGING = 3.0  # seconds for a break whose point is that it never ends
+from .conftest import Lab
+
 RANKS = (1, 2, 3, 4, 8)
 
 
@@ -74,28 +74,6 @@ def test_its_breaks_come_last_and_name_checks(name: str) -> None:
 # Real runs, all on one bench.
 
 
-class Lab:
-    """One warm bench, and the reports it has already brought."""
-
-    def __init__(self, bench: Bench) -> None:
-        self.bench = bench
-        self.seen: dict[Setting, Report] = {}
-
-    def run(self, setting: Setting) -> Report:
-        if setting not in self.seen:
-            planted = find(setting.demo).breaks.get(setting.broken or "")
-            hangs = planted is not None and planted.expect == "hangs"
-            limit = HANGING if hangs else 60.0
-            self.seen[setting] = self.bench.run(setting, limit, device="cpu")
-        return self.seen[setting]
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    with Bench() as bench:
-        yield Lab(bench)
-
-
 @pytest.mark.demo
 @DEMO
 @pytest.mark.parametrize("ranks", RANKS)
@@ -110,7 +88,7 @@ def test_it_is_green(lab: Lab, name: str, ranks: int) -> None:
     assert [check.name for check in report.checks if not check.holds] == []
     assert report.verdict == "pass"
     watched = find(name).watch
-    assert set(report.metrics) == set(watched)
+    assert [*report.metrics] == [*watched]
     for metric, value in report.metrics.items():
         assert report.how[metric] in ("counted", "compared", "clocked", "computed")
         shared = not isinstance(value, tuple)

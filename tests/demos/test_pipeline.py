@@ -1,23 +1,20 @@
 """The laws of the two schedules, as data and as runs, and what each planted bug does."""
 
 import ast
-import json
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from .conftest import Run, failed
+
 DEMOS = Path(__file__).parents[2] / "demos"
 SOURCE = (DEMOS / "pipeline.py").read_text(encoding="utf-8")
 
 Schedule = list[tuple[str, int]]
-Run = Callable[..., dict[str, Any]]
 
 
 def schedule_of(name: str) -> Callable[[int, int, int], Schedule]:
@@ -60,37 +57,6 @@ def test_stage_0_of_4_in_1f1b() -> None:
     order = schedule_of("1f1b")(0, 4, 8)
     written = "F0 F1 F2 F3 B0 F4 B1 F5 B2 F6 B3 F7 B4 B5 B6 B7"
     assert " ".join(f"{kind}{i}" for kind, i in order) == written
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    """Runs on one warm bench: torch is imported once for all of them."""
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", "_bench"],
-        env=os.environ | {"PYTHONPATH": str(DEMOS)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as bench:
-        assert bench.stdin is not None
-        assert bench.stdout is not None
-        to, back = bench.stdin, bench.stdout
-        assert "ready" in json.loads(back.readline())
-
-        def run(ranks: int, broken: str | None = None, **args: float) -> dict[str, Any]:
-            request = {"id": "1", "demo": "pipeline", "ranks": ranks, "args": args}
-            request |= {"break": broken, "device": "cpu", "deadline": 3 if broken else 30}
-            to.write(json.dumps(request) + "\n")
-            to.flush()
-            return json.loads(back.readline())["report"]
-
-        yield run
-        to.close()
-        assert bench.wait(timeout=10) == 0
-
-
-def broken_checks(report: dict[str, Any]) -> set[str]:
-    return {check["name"] for check in report["checks"] if not check["holds"]}
 
 
 @pytest.mark.demo
@@ -203,18 +169,18 @@ def test_a_break_shows_as_declared_and_on_no_fewer_ranks(run: Run, name: str) ->
         assert report["outcome"] == "hung"
     else:
         assert report["outcome"] == "finished"
-        assert expect in broken_checks(report)
+        assert expect in failed(report)
     if ranks > 1:
         fewer = run(ranks - 1, name)
         assert fewer["outcome"] == "finished"
-        assert expect not in broken_checks(fewer)
+        assert expect not in failed(fewer)
 
 
 @pytest.mark.demo
 def test_without_cooldown_each_stage_owes_its_warm_up(run: Run) -> None:
     report = run(4, "no-cooldown")
     assert report["metrics"]["backwards_1f1b"] == [5, 6, 7, 8]
-    assert broken_checks(report) == {
+    assert set(failed(report)) == {
         "1f1b gradients equal one process",
         "1f1b gradients equal torch's",
     }
@@ -231,7 +197,7 @@ def test_one_warm_up_too_many_costs_memory_and_no_time(run: Run) -> None:
     report = run(4, "warmup-off-by-one")
     assert report["metrics"]["peak_live_1f1b"] == [5, 4, 3, 2]
     assert report["metrics"]["makespan_1f1b"] == 33
-    assert broken_checks(report) == {BREAKS["warmup-off-by-one"][0]}
+    assert set(failed(report)) == {BREAKS["warmup-off-by-one"][0]}
 
 
 @pytest.mark.demo

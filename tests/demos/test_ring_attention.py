@@ -1,11 +1,8 @@
 """Ring attention against full attention, its laws, and what each planted bug does to it."""
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,48 +10,12 @@ from _bench import load
 
 import pytest
 
+from .conftest import Run, failed
+
 DEMOS = Path(__file__).parents[2] / "demos"
 SCRIPT = load.Script(DEMOS / "ring_attention.py")
 
 pytestmark = pytest.mark.demo
-
-Run = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    """Runs on one warm bench, each distinct one once."""
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", "_bench"],
-        env={**os.environ, "PYTHONPATH": str(DEMOS)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as bench:
-        assert bench.stdin
-        assert bench.stdout
-        requests, replies = bench.stdin, bench.stdout
-        assert "ready" in json.loads(replies.readline())
-
-        @cache
-        def asked(ranks: int, broken: str | None, args: tuple[tuple[str, Any], ...]) -> Any:
-            request = {"id": "1", "demo": "ring-attention", "ranks": ranks, "args": dict(args)}
-            request |= {"break": broken, "device": "cpu", "deadline": 60}
-            requests.write(json.dumps(request) + "\n")
-            requests.flush()
-            return json.loads(replies.readline())["report"]
-
-        def run(ranks: int, broken: str | None = None, **args: Any) -> Any:
-            return asked(ranks, broken, tuple(args.items()))
-
-        yield run
-        requests.close()
-
-
-def failed(report: dict[str, Any]) -> list[str]:
-    """Names of the checks that went red."""
-    assert report["outcome"] == "finished", report["error"]
-    return [check["name"] for check in report["checks"] if not check["holds"]]
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -162,16 +123,6 @@ def test_what_cannot_be_divided_is_refused(
     report = run(ranks, **args)
     assert report["outcome"] == "refused"
     assert report["error"]["message"].endswith(nearest)
-
-
-def test_watch_names_every_metric(run: Run) -> None:
-    docstring = SCRIPT.path.read_text().split('"""')[1]
-    watch = docstring.split("\nWatch\n")[1].split("\nRun\n")[0]
-    lines = [line.split() for line in watch.splitlines() if line[4:5].strip()]
-    assert [words[0] for words in lines] == list(run(2)["metrics"])
-    shared = {words[0] for words in lines if words[1] == "(shared)"}
-    values = run(2)["metrics"].items()
-    assert shared == {name for name, value in values if not isinstance(value, list)}
 
 
 def test_the_same_numbers_without_the_tool(run: Run) -> None:
