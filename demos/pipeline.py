@@ -5,7 +5,7 @@ The trick
     GPipe: all F, then all B. 1F1B: p - 1 - s forwards of warm-up, then F, B, F, B, ..., then the
     backwards still owed. Equal stages and free messages: both take (m + p - 1)(F + B); backwards
     that run sooner free activations sooner. --forward, --backward: costs on the virtual clock.
-    --imbalance: stage 0 is that many times slower (1F1B wins). --hop: a message's time (GPipe wins).
+    --imbalance: stage 0 is that much slower (1F1B wins). --hop: a message's time (GPipe does).
 
 Watch
     bubble_gpipe (shared)     idle share of the step, (p - 1) / (m + p - 1) when stages are equal
