@@ -4,6 +4,7 @@ Every mistake is reported with its line, all of a file's at once, and names what
 something near exists.
 """
 
+import math
 import re
 import types
 from collections.abc import Mapping
@@ -138,7 +139,7 @@ class Builder:
         quoted = bool(getattr(node, "style", None))
         for kind in (bool, int, float):
             if kind in wanted and not quoted and _reads_as(kind, text):
-                return _convert(kind, text)
+                return self._converted(node, kind, text, place)
         if str in wanted:
             return text
         raise self._fail(node, f"`{place}` needs a number" + (" or =formula" * (Formula in wanted)))
@@ -150,7 +151,18 @@ class Builder:
         if not _reads_as(kind, text):
             names = {bool: "true or false", int: "a whole number", float: "a number"}
             raise self._fail(node, f"`{place}` is {text!r}, needs {names[kind]}")
-        return _convert(kind, text)
+        return self._converted(node, kind, text, place)
+
+    def _converted(self, node: yaml.Node, kind: type, text: str, place: str) -> Any:
+        if kind is bool:
+            return text == "true"
+        try:
+            number = kind(text)
+            if math.isfinite(number):
+                return number
+        except (ValueError, OverflowError):  # Python limits the digits it reads, and a float's size
+            pass
+        raise self._fail(node, f"`{place}` is too large a number")
 
     def _scalar(self, node: yaml.Node, place: str) -> str:
         if not isinstance(node, yaml.ScalarNode):
@@ -203,7 +215,3 @@ def _reads_as(kind: type, text: str) -> bool:
     if kind is bool:
         return text in ("true", "false")
     return (_WHOLE if kind is int else _BROKEN).fullmatch(text) is not None
-
-
-def _convert(kind: type, text: str) -> Any:
-    return text == "true" if kind is bool else kind(text)

@@ -109,9 +109,17 @@ def _check(node: ast.AST, names: set[str], depth: int) -> None:
                     raise FormulaError(f"`{name}` takes no argument `{keyword.arg}`")
             children = [*args, *(keyword.value for keyword in keywords)]
         case _:
-            raise FormulaError(f"`{ast.unparse(node)}` is not part of the language")
+            raise FormulaError(f"`{_shown(node)}` is not part of the language")
     for child in children:
         _check(child, names, depth + 1)
+
+
+def _shown(node: ast.AST) -> str:
+    """The source of a part that has not been found shallow enough to be written back safely."""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return f"{type(node).__name__} nested too deeply"
 
 
 def _unknown_function(name: str) -> str:

@@ -7,6 +7,7 @@ from typing import TypeGuard
 Number = int | float
 Scalar = int | float | bool | str
 Value = int | float | bool | str | list[int | float | bool]
+MOST_DIGITS = 300  # to round to; a float has no more on either side of the point
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
@@ -88,6 +89,8 @@ def _all_equal(items: Value, *wanted: Value) -> bool:
 
 def _round(value: Value, digits: Value = 0) -> Number:
     places = int(_one(digits))
+    if abs(places) > MOST_DIGITS:  # Python would work out 10 to that power
+        raise ValueError(f"at most {MOST_DIGITS} digits")
     return round(_one(value), places) if places else round(_one(value))
 
 

@@ -6,20 +6,21 @@ stay what was written. What YAML would drop or change in silence is an error her
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import yaml
 
 LARGEST_FILE = 256 * 1024
 DEEPEST_FLOW = 60
+DEEPEST_NESTING = DEEPEST_FLOW + 200  # what lines alone can reach comes on top
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map")}
-_BRACKET = re.compile(r"[\[\]{}]")
 _DEEP_BLOCK = re.compile(r"^ {200}|(?:[-?:][ \t]+){40}", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff\ufffd]")
 _ESCAPE = re.compile(r"\\[abefnrtv]")
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 # PyYAML has no types.
+_parse: Callable[[str, type], Iterator[yaml.Event]] = getattr(yaml, "parse")  # noqa: B009
 _compose: Callable[[str, type], yaml.Node | None] = getattr(yaml, "compose")  # noqa: B009
 
 Report = Callable[[int, str], None]
@@ -58,12 +59,23 @@ def compose(path: Path, report: Report) -> yaml.MappingNode | None:
 
 
 def _too_deep(text: str) -> bool:
+    if _DEEP_BLOCK.search(text):
+        return True
+    if text.count("[") + text.count("{") <= DEEPEST_FLOW:
+        return False
+    # A bracket in a comment or in quotes closes nothing: only YAML's own events tell the depth.
     depth = 0
-    for match in _BRACKET.finditer(text):
-        depth += 1 if match[0] in "[{" else -1 if depth else 0
-        if depth > DEEPEST_FLOW:
-            return True
-    return _DEEP_BLOCK.search(text) is not None
+    try:
+        for event in _parse(text, _LOADER):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > DEEPEST_NESTING:
+                return True
+    except yaml.YAMLError:
+        return False  # it is told when composed, which ends at the same place
+    return False
 
 
 class _Check:

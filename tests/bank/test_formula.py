@@ -136,3 +136,15 @@ def test_near_names_help():
     with pytest.raises(FormulaError, match="did you mean `isclose`"):
         parse("is_close(1, 2)")
     assert unknown_names(parse("a + b * c"), {"b"}) == ["a", "c"]
+
+
+@pytest.mark.parametrize("source", ["~" * 590 + "1", "x" + "()" * 290, "x" + ".y" * 290])
+def test_what_is_refused_may_be_as_deep_as_it_likes(source: str):
+    with pytest.raises(FormulaError, match="not part of the language"):
+        parse(source)
+
+
+@pytest.mark.parametrize("digits", ["-10 ** 9", "-10 ** 1000", "400", "1e9"])
+def test_rounding_to_absurdly_many_digits_costs_nothing(digits: str):
+    with pytest.raises(FormulaError, match="digits"):
+        parse(f"round(5, {digits})")({})

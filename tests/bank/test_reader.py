@@ -244,3 +244,27 @@ def test_one_bad_file_never_takes_the_rest_down(tmp_path: Path):
         ("pp/_topic.yaml", "warning"),
     ]
     assert [*Bank.load(tmp_path, {"pp"}).questions] == ["pp/other"]
+
+
+@pytest.mark.parametrize("level", ["[ #]\n", '["]",\n', "{a: #}\n"])
+def test_brackets_in_comments_and_quotes_do_not_hide_how_deep_a_file_is(tmp_path: Path, level: str):
+    _, problems = load(tmp_path, "kind: " + level * 20_000)
+    assert problems == ["cp/blocks.yaml:1: error: nested too deeply to be a question"]
+
+
+def test_many_brackets_side_by_side_are_not_deep(tmp_path: Path):
+    tags = ", ".join(["[a]"] * 200)
+    _, problems = load(tmp_path, CHOICE.replace("[on, no, 12:30, 010]", f"[{tags}]"))
+    assert "nested" not in problems[0]
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "1e999", "-1e999", "1" + "0" * 400])
+def test_a_number_too_large_for_arithmetic_has_a_line(tmp_path: Path, number: str):
+    _, problems = load(tmp_path, NUMERIC.replace("2.5", number))
+    assert len(problems) == 1
+    assert problems[0].startswith("cp/blocks.yaml:4: error: `params.m.1` is too large a number")
+
+
+def test_a_level_too_long_to_be_a_number_has_a_line(tmp_path: Path):
+    _, problems = load(tmp_path, CHOICE.replace("level: 1", "level: " + "9" * 5000))
+    assert problems[0].startswith("cp/blocks.yaml:2: error: `level` is too large a number")
