@@ -1,15 +1,12 @@
 """The three all-reduces against dist.all_reduce, what they send, and what each bug does to them."""
 
-from pathlib import Path
-
-from _bench import load
-
 import pytest
+
+from quizkit.lab.catalogue import find
 
 from .conftest import Run, failed
 
-DEMOS = Path(__file__).parents[2] / "demos"
-SCRIPT = load.Script(DEMOS / "all_reduce.py")
+DEMO = find("all-reduce")
 FP64 = 8
 
 pytestmark = pytest.mark.demo
@@ -98,9 +95,9 @@ def test_the_timeline_names_the_partners(run: Run) -> None:
     }
 
 
-@pytest.mark.parametrize("name", SCRIPT.breaks)
+@pytest.mark.parametrize("name", DEMO.breaks)
 def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    planted = SCRIPT.breaks[name]
+    planted = DEMO.breaks[name]
     report = run(planted.ranks, name)
     if planted.expect == "hangs":
         assert report["outcome"] == "hung"
@@ -131,6 +128,10 @@ def test_an_empty_payload_is_refused(run: Run, elements: int) -> None:
     assert report["error"]["message"] == (
         f"elements is {elements}: the smallest payload is 1 element"
     )
+
+
+def test_watch_lists_the_metrics_as_they_come(run: Run) -> None:
+    assert [*DEMO.watch] == [*run(2)["metrics"]]
 
 
 def test_chunks_are_views_unless_the_payload_needs_padding() -> None:

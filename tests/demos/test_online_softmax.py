@@ -1,20 +1,17 @@
 """Tiled attention against the plain one and torch's, its counts, and what each bug does to it."""
 
-from pathlib import Path
 from typing import Any
-
-from _bench import load
 
 import pytest
 
+from quizkit.lab.catalogue import find
+
 from .conftest import Run, failed
 
-DEMOS = Path(__file__).parents[2] / "demos"
-SCRIPT = load.Script(DEMOS / "online_softmax.py")
+DEMO = find("online-softmax")
 FP64 = 8
 
 pytestmark = pytest.mark.demo
-
 
 ERRORS = ("out_error", "grad_error", "sdpa_error", "softmax_error")
 
@@ -93,11 +90,11 @@ def test_masked_rows_and_rows_that_overflow(run: Run) -> None:
     assert run(1, offset=0.0)["metrics"]["overflow_rows"] == 0
 
 
-@pytest.mark.parametrize("name", SCRIPT.breaks)
+@pytest.mark.parametrize("name", DEMO.breaks)
 def test_a_break_turns_its_check_red(run: Run, name: str) -> None:
-    for ranks in (SCRIPT.breaks[name].ranks, 3):
+    for ranks in (DEMO.breaks[name].ranks, 3):
         report = run(ranks, name)
-        assert SCRIPT.breaks[name].expect in failed(report)
+        assert DEMO.breaks[name].expect in failed(report)
         assert report["verdict"] == "fail"
 
 
@@ -127,6 +124,10 @@ def test_sizes_that_mean_nothing_are_refused(
     report = run(ranks, **args)
     assert report["outcome"] == "refused"
     assert says in report["error"]["message"]
+
+
+def test_watch_lists_the_metrics_as_they_come(run: Run) -> None:
+    assert [*DEMO.watch] == [*run(2)["metrics"]]
 
 
 def test_any_cut_of_a_row_gives_the_same_softmax() -> None:

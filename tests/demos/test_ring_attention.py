@@ -3,17 +3,15 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
-
-from _bench import load
 
 import pytest
 
+from quizkit.lab.catalogue import find
+
 from .conftest import Run, failed
 
-DEMOS = Path(__file__).parents[2] / "demos"
-SCRIPT = load.Script(DEMOS / "ring_attention.py")
+DEMO = find("ring-attention")
 
 pytestmark = pytest.mark.demo
 
@@ -57,9 +55,9 @@ def test_the_smallest_and_odd_sizes(run: Run, args: dict[str, int]) -> None:
     assert run(4, **args)["verdict"] == "pass"
 
 
-@pytest.mark.parametrize("name", SCRIPT.breaks)
+@pytest.mark.parametrize("name", DEMO.breaks)
 def test_a_break_turns_its_check_red_from_its_number_of_ranks_on(run: Run, name: str) -> None:
-    planted = SCRIPT.breaks[name]
+    planted = DEMO.breaks[name]
     for ranks in (planted.ranks, planted.ranks + 1):
         report = run(ranks, name)
         assert planted.expect in failed(report)
@@ -125,9 +123,13 @@ def test_what_cannot_be_divided_is_refused(
     assert report["error"]["message"].endswith(nearest)
 
 
+def test_watch_lists_the_metrics_as_they_come(run: Run) -> None:
+    assert [*DEMO.watch] == [*run(2)["metrics"]]
+
+
 def test_the_same_numbers_without_the_tool(run: Run) -> None:
     done = subprocess.run(
-        [sys.executable, SCRIPT.path, "--ranks", "2", "--no-causal", "--json", "--device", "cpu"],
+        [sys.executable, DEMO.path, "--ranks", "2", "--no-causal", "--json", "--device", "cpu"],
         capture_output=True,
         text=True,
         check=True,

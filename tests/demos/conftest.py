@@ -1,0 +1,60 @@
+"""One warm bench for all that demos are asked here; each distinct run is made once."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from quizkit.lab.bench import Bench
+from quizkit.lab.catalogue import find
+from quizkit.lab.report import Report, Setting
+
+Run = Callable[..., dict[str, Any]]
+
+HANGING = 3.0  # seconds for a break whose point is that it never ends
+
+
+class Lab:
+    """One warm bench, and the reports it has already brought."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.seen: dict[Setting, Report] = {}
+
+    def run(self, setting: Setting) -> Report:
+        if setting not in self.seen:
+            planted = find(setting.demo).breaks.get(setting.broken or "")
+            hangs = planted is not None and planted.expect == "hangs"
+            limit = HANGING if hangs else 60.0
+            self.seen[setting] = self.bench.run(setting, limit, device="cpu")
+        return self.seen[setting]
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[Lab]:
+    with Bench() as bench:
+        yield Lab(bench)
+        # However many runs crashed or hung on it, the bench itself comes to a clean end.
+        assert bench._child is not None  # pyright: ignore[reportPrivateUsage]
+        how, said = bench._child.stop()  # pyright: ignore[reportPrivateUsage]
+        assert how == "exit code 0", said
+
+
+@pytest.fixture(scope="module")
+def run(lab: Lab, request: pytest.FixtureRequest) -> Run:
+    """Runs the demo that the test file is named after; the report is as `--json` prints it."""
+    demo = request.path.stem.removeprefix("test_").replace("_", "-")
+
+    def run(ranks: int, broken: str | None = None, **args: Any) -> dict[str, Any]:
+        report = lab.run(Setting(demo, ranks, tuple(args.items()), broken))
+        return json.loads(json.dumps(asdict(report)))
+
+    return run
+
+
+def failed(report: dict[str, Any]) -> list[str]:
+    """Names of the checks that went red."""
+    assert report["outcome"] == "finished", report["error"]
+    return [check["name"] for check in report["checks"] if not check["holds"]]
