@@ -5,7 +5,6 @@ QuizkitError
  +- LabError      3    the environment lacks something (torch, a GPU)
  +- BankError     4    questions that cannot be read
  +- DiaryError    4    the learner's files cannot be read or written
- +- DeadlineError 124  a run did not end in time
 """
 
 from typing import ClassVar
@@ -53,9 +52,3 @@ class DiaryError(QuizkitError):
     """The learner's files cannot be read or written."""
 
     exit_code = 4
-
-
-class DeadlineError(QuizkitError):
-    """A run did not end before its deadline."""
-
-    exit_code = 124

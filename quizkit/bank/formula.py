@@ -68,11 +68,6 @@ def parse(source: str) -> Formula:
     return Formula(source.strip(), frozenset(names), tree)
 
 
-def constant(value: Number | bool | str) -> Formula:
-    """A formula that is one fixed value."""
-    return Formula(repr(value), frozenset(), ast.Constant(value))
-
-
 def _check(node: ast.AST, names: set[str], depth: int) -> None:
     if depth > DEEPEST_NESTING:
         raise FormulaError("too deeply nested")

@@ -5,7 +5,6 @@ folded again, and the scheduler is imported only when there is something to fold
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -128,16 +127,6 @@ def reviewed(card: Card | None, review: Review) -> Card:
         (card.reps if card else 0) + 1,
         (card.lapses if card else 0) + (review.grade == AGAIN),
     )
-
-
-def recall(card: Card, at: datetime) -> float:
-    """How likely the question is remembered at a time, 0 to 1."""
-    scheduler, _ = _scheduler()
-    # Not the package's own: it counts whole days, and a curve would be a staircase.
-    decay = -scheduler.parameters[20]
-    factor = 0.9 ** (1 / decay) - 1
-    days = max(0.0, (at - card.last).total_seconds() / 86400)
-    return (1 + factor * days / card.stability) ** decay
 
 
 @cache

@@ -57,12 +57,6 @@ class _Factor:
     binary: bool = False
 
 
-def asked_unit(text: str) -> Unit:
-    """The unit a question asks for, read to the letter."""
-    readings = read_unit(text, None)
-    return readings[0] if readings else Unit()
-
-
 def read_unit(text: str, asked: Unit | None) -> list[Unit]:
     """What the text may mean where `asked` was asked for, the likeliest first."""
     text = text.strip().strip("()[] ").removesuffix("左右").strip()

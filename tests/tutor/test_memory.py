@@ -12,7 +12,7 @@ from quizkit.answer import UNDO, Answer, Review
 from quizkit.bank.reader import Bank
 from quizkit.diary import Diary
 from quizkit.tutor import memory as module
-from quizkit.tutor.memory import AGAIN, EASY, GOOD, HARD, Memory, fold, rate, recall
+from quizkit.tutor.memory import AGAIN, EASY, GOOD, HARD, Memory, fold, rate
 
 START = datetime(2026, 3, 1, 8, tzinfo=UTC)
 
@@ -65,15 +65,6 @@ def test_a_clock_that_was_set_back_moves_nothing_back():
     card = fold([Review("q", after(0), 3), Review("q", after(-30), 3)])["q"]
     assert card.last == after(0)
     assert card.due > after(0)
-
-
-def test_recall_falls_steadily_from_one_and_is_what_was_wanted_when_due():
-    card = fold([Review("q", START, 3), Review("q", after(3), 3)])["q"]
-    assert recall(card, card.last) == 1
-    curve = [recall(card, card.last + timedelta(hours=6 * i)) for i in range(60)]
-    assert curve == sorted(curve, reverse=True)
-    assert len(set(curve)) == 60
-    assert recall(card, card.last + timedelta(days=card.stability)) == pytest.approx(0.9)
 
 
 def test_cards_are_kept_up_to_date(diary: Diary):
