@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from types import CodeType, TracebackType
+from types import CodeType
 from typing import Any, NoReturn, Self
 
 from . import body, guard, interrupt
@@ -43,12 +43,7 @@ class Launcher:
             self._folder = tempfile.mkdtemp(prefix="quizkit-")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.hang_up()
         os.close(self._control)
         os.close(self._store)

@@ -2,8 +2,9 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number
 from quizkit.bank.model import Numeric, Question
 
@@ -15,8 +16,16 @@ def draws(question: Numeric) -> Iterator[dict[str, Number]]:
     names = [*question.params]
     for values in itertools.product(*question.params.values()):
         drawn = dict(zip(names, values, strict=True))
-        if question.where is None or question.where.truth(dict(drawn)):
+        if fits(question, drawn):
             yield drawn
+
+
+def fits(question: Numeric, drawn: Mapping[str, Number]) -> bool:
+    """Whether `where` lets a draw through. Raises FormulaError where it cannot tell."""
+    try:
+        return question.where is None or question.where.truth(dict(drawn))
+    except FormulaError as error:
+        raise FormulaError(f"`where` at {dict(drawn)}: {error}") from error
 
 
 def number_of_draws(question: Numeric) -> int:

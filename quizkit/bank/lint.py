@@ -101,7 +101,11 @@ def _numeric(question: Numeric) -> Iterator[Rule]:
     if number_of_draws(question) > MOST_DRAWS:
         yield "params", f"{number_of_draws(question)} draws; {MOST_DRAWS} at most, all are checked"
         return
-    drawn = list(draws(question))
+    try:
+        drawn = list(draws(question))
+    except FormulaError as error:
+        yield "where", str(error)
+        return
     if not drawn:
         yield "where", "lets no draw through"
     for values in drawn:

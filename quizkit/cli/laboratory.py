@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from threading import Timer
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from quizkit.bank.model import Bug, Question, Trace
@@ -31,12 +30,7 @@ class Laboratory:
     def __enter__(self) -> "Laboratory":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._settle()
         if self._bench:
             self._bench.close()

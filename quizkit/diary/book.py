@@ -11,7 +11,6 @@ from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
-from types import TracebackType
 from typing import Any, cast
 
 from quizkit.answer import Answer, Card, Event, Review
@@ -41,12 +40,7 @@ class Diary:
     def __enter__(self) -> "Diary":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -162,13 +162,14 @@ def _judged(
         except FormulaError as error:
             truths.append("error")
             wrong = str(error)
-    wrong = wrong or _unmeasured(claim, runs)
+    wrong = wrong or _unmeasured(question, claim, runs)
     return Judged(place, role, claim, tuple(truths), wrong, replaced.get("answer"))
 
 
-def _unmeasured(claim: Formula, runs: Sequence[Run]) -> str:
+def _unmeasured(question: Question, claim: Formula, runs: Sequence[Run]) -> str:
     """Why a claim rests on nothing that was measured, or nothing."""
-    if "outcome" in claim.names:
+    # How a run ended says something where a bug was planted; a healthy one has to finish anyway.
+    if "outcome" in claim.names and question.proof and question.proof.broken:
         return ""
     for run in runs:
         how = [run.report.how.get(name) for name in claim.names & set(run.report.metrics)]

@@ -7,8 +7,9 @@ import ast
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from typing import cast
 
-from quizkit.bank.formula import Formula, parse
+from quizkit.bank.formula import Formula
 from quizkit.bank.functions import Number
 from quizkit.bank.model import (
     Bug,
@@ -113,8 +114,11 @@ def _order(question: Order) -> Iterator[Mutant]:
 
 
 def _numbers(formula: Formula) -> Iterator[tuple[str, Formula]]:
-    for what in ("* 1.1", "+ 1", "- 1"):
-        yield what, parse(f"({formula.source}) {what}")
+    steps = (("* 1.1", ast.Mult(), 1.1), ("+ 1", ast.Add(), 1), ("- 1", ast.Sub(), 1))
+    for what, op, by in steps:
+        tree = ast.BinOp(formula.tree, op, ast.Constant(by))
+        # Built, not written and read again: it may be longer and deeper than what can be read.
+        yield what, Formula(ast.unparse(tree), formula.names, tree)
 
 
 def _answers(
@@ -150,7 +154,9 @@ def _reversals(claim: Formula) -> Iterator[tuple[str, Formula]]:
         if _compares(node):
             tree = deepcopy(claim.tree)
             target = [*ast.walk(tree)][index]
-            yield f"not {ast.unparse(node)}", parse(ast.unparse(_Negate(target).visit(tree)))
+            negated = cast("ast.expr", _Negate(target).visit(tree))
+            changed = Formula(ast.unparse(negated), claim.names, negated)
+            yield f"not {ast.unparse(node)}", changed
 
 
 def _compares(node: ast.AST) -> bool:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from quizkit.bank.model import Question
-from quizkit.errors import LabError
+from quizkit.errors import QuizkitError, UsageError
 from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report, Setting
 from quizkit.proof.judge import Judgement, Run, judge
 from quizkit.proof.mutate import mutants, without_break
 from quizkit.proof.setting import Bindings, nearest, own_draw, rows, setting
-from quizkit.proof.static import wrong_names
+from quizkit.proof.static import thin_proof, wrong_names
 from quizkit.proof.view import ProofView, view
 
 Status = Literal["proved", "failed", "skipped", "sourced"]
@@ -59,8 +59,8 @@ class Court:
 
     demos: Mapping[str, Demo]
     run: Runner
-    reports: dict[Setting, Report | LabError] = field(
-        default_factory=dict["Setting", "Report | LabError"]
+    reports: dict[Setting, Report | QuizkitError] = field(
+        default_factory=dict["Setting", "Report | QuizkitError"]
     )
 
     def prove(self, question: Question) -> Result:
@@ -69,12 +69,12 @@ class Court:
             status: Status = "sourced" if question.sources else "failed"
             reasons = () if question.sources else ("has neither a proof nor sources",)
             return Result(question.id, status, reasons)
-        wrong = [f"{place}: {message}" for place, message in wrong_names(question, self.demos)]
+        wrong = self._wrong(question) or [_line(each) for each in thin_proof(question)]
         if wrong:
             return Result(question.id, "failed", tuple(wrong))
         try:
             judgement = self._judge(question, list(self._runs(question)))
-        except LabError as error:
+        except QuizkitError as error:
             status = "skipped" if error.key in NOT_HERE else "failed"
             return Result(question.id, status, (str(error),))
         status = "proved" if judgement.holds else "failed"
@@ -101,13 +101,18 @@ class Court:
     def view(self, question: Question, drawn: Bindings) -> ProofView:
         """One run for the learner: their own numbers where small enough, else the nearest row.
 
-        Raises LabError where nothing can be run here.
+        Raises LabError where nothing can be run here, UsageError where the proof is no proof.
         """
         assert question.proof is not None
+        if wrong := self._wrong(question):
+            raise UsageError("question_broken", problems="\n".join(wrong))
         own = own_draw(question, drawn)
         bindings = drawn if own else nearest(question, drawn)
         report = self._report(setting(question, bindings))
         return view(question, bindings, own, report, self.demos[question.proof.demo])
+
+    def _wrong(self, question: Question) -> list[str]:
+        return [_line(each) for each in wrong_names(question, self.demos)]
 
     def _judge(self, question: Question, runs: list[Run]) -> Judgement:
         assert question.proof is not None
@@ -122,9 +127,14 @@ class Court:
         if known is None:
             try:
                 known = self.run(wanted)
-            except LabError as error:
+            except QuizkitError as error:
                 known = error
             self.reports[wanted] = known
-        if isinstance(known, LabError):
+        if isinstance(known, QuizkitError):
             raise known
         return known
+
+
+def _line(wrong: tuple[str, str]) -> str:
+    place, message = wrong
+    return f"{place}: {message}"

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from quizkit.bank.build import unknown
+from quizkit.bank.draw import MOST_DRAWS, draws, number_of_draws
 from quizkit.bank.formula import Formula, FormulaError, unknown_names
-from quizkit.bank.model import Bug, Choice, Cloze, Numeric, Proof, Question, Trace
+from quizkit.bank.model import Bug, Choice, Cloze, Numeric, Order, Proof, Question, Trace
 from quizkit.errors import UsageError
 from quizkit.lab.catalogue import Demo, Parameter
 from quizkit.lab.excerpt import excerpt
@@ -67,6 +68,8 @@ def _names(question: Question, demo: Demo, proof: Proof) -> Iterator[Rule]:
     for name in sorted(bound & (scopes["metric"] | scopes["name of the key"])):
         yield "proof.at", f"`{name}` already has a meaning in claims"
     # A metric called like an argument that `at` binds is caught above, by the argument.
+    for name in sorted(bound & scopes["argument"] - set(proof.args)):
+        yield "proof.at", f"`{name}` is an argument of {demo.name}; pass it on in `args`"
     meanings = {f"gaps.{n}.value": m for n, m in key_names(question).items()}
     for place, meaning in meanings.items() if isinstance(question, Cloze) else ():
         if isinstance(meaning, Formula):
@@ -83,6 +86,37 @@ def _names(question: Question, demo: Demo, proof: Proof) -> Iterator[Rule]:
             continue
         if wanted.ranks < 1:
             yield f"proof.at.{index}", f"{wanted.ranks} ranks"
+        for name, value in wanted.args:
+            parameter = demo.parameters.get(name)
+            given = isinstance(proof.args[name], Formula)
+            if given and parameter and not _fits(value, parameter):
+                yield f"proof.at.{index}", f"`{name}` of {demo.name} cannot be {value!r}"
+    yield from _when(question, proof)
+
+
+def _when(question: Question, proof: Proof) -> Iterator[Rule]:
+    """What would keep `when` from being decided for a draw."""
+    if proof.when is None:
+        return
+    if not isinstance(question, Numeric):
+        yield "proof.when", "only a number has draws of its own"
+        return
+    for missing in unknown_names(proof.when, question.params):
+        yield "proof.when", f"`{missing}` is not among `params`"
+        return
+    if number_of_draws(question) > MOST_DRAWS:
+        return
+    try:
+        drawn = [*draws(question)]
+    except FormulaError as error:
+        yield "where", str(error)
+        return
+    for values in drawn:
+        try:
+            proof.when.truth(dict(values))
+        except FormulaError as error:
+            yield "proof.when", f"at {values}: {error}"
+            return
 
 
 def _code(question: Question, demo: Demo, proof: Proof) -> Iterator[Rule]:
@@ -116,6 +150,13 @@ def thin_proof(question: Question) -> Iterator[Rule]:
         for index, option in enumerate(question.options):
             if option.correct and option.claim is None:
                 yield f"options.{index}", "a correct option carries `claim:` when there is a proof"
+    named = {name for _, _, claim, _ in statements(question) for name in claim.names}
+    if isinstance(question, Order) and not named & set(key_names(question)):
+        yield "proof.claims", "no claim names a step, or `order`"
+    if isinstance(question, Cloze):
+        for name in question.gaps:
+            if name not in named:
+                yield f"gaps.{name}", f"no claim names `{name}`"
     if isinstance(question, Trace) and not any("answer" in c.names for c in proof.claims):
         yield "proof.claims", "no claim names `answer`"
     if not proof.claims and not any(True for _ in statements(question)) and proof.broken is None:

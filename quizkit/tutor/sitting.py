@@ -48,7 +48,8 @@ class Sitting:
             parts = cast("Mapping[str, object]", given)
             draft = parts.get("text") if isinstance(self.question, Essay) else None
             draft = dict(parts) if isinstance(self.question, Cloze) else draft
-        return Sitting(self.turn, self.asked, draft=draft, flag=self.flag)
+        # A hint that was read stays read.
+        return Sitting(self.turn, self.asked, hints=self.hints, draft=draft, flag=self.flag)
 
     def moment(self, lang: Lang, number: int, total: int) -> Moment:
         """What of it there is to show."""

@@ -114,7 +114,10 @@ def _body(moment: Moment, draft: Draft, plain: bool) -> list[RenderableType]:
         case Choice():
             return [blank, numbered(options(moment, plain))]
         case Order():
-            return [blank, numbered(steps(moment, plain)), *_placed(moment, draft, plain)]
+            ids = [question.steps[index].id for index in moment.asked.order]
+            taken = {step: str(n) for n, step in enumerate(draft.steps, 1)}
+            signs = None if plain else [(f"[{taken.get(step, ' ')}]", "dim") for step in ids]
+            return [blank, numbered(steps(moment, plain), signs), *_placed(moment, draft, plain)]
         case Cloze():
             filled = [str(draft.parts.get(name, "")) for name in question.gaps]
             here = None if draft.stage else draft.place

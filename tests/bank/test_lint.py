@@ -106,6 +106,8 @@ def test_what_an_editor_would_say(folder: Path, old: str, new: str, said: str):
         ("answer: 2 * (p - 1) / p", "answer: 1 / (p - 3)", "answer` at|at {'p': 3}"),
         ("formula: p - 1", "formula: p / (p - 3)", "at {'p': 3}"),
         ("{p: [2, 3, 4]}", "{p: [2, 3, 4]}\nwhere: p > 4", "lets no draw through"),
+        ("{p: [2, 3, 4]}", "{p: [2, 3, 4]}\nwhere: 1 / (p - 3) > 0", "where` at|at {'p': 3}"),
+        ("{p: [2, 3, 4]}", "{p: [2, 3, 4]}\nwhere: p", "neither true nor false"),
         ('en: "{p} stages"', 'en: "stages"', "{placeholders} differ: p"),
     ],
 )

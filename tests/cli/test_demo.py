@@ -373,20 +373,14 @@ def test_ctrl_c_at_a_terminal_ends_the_run_and_everything(tiny: Path, family) ->
 
 
 @pytest.mark.demo
-def test_ctrl_c_before_anything_runs(tiny: Path, family) -> None:
-    terminal = Terminal("tiny", "--demos", tiny)
-    family.becomes(2)
-    os.write(terminal.screen, b"\x03")
-    code, said = terminal.leave()
-    assert code == 130
-    assert "Traceback" not in said
-    family.becomes(0)
-
-
-@pytest.mark.demo
-def test_ctrl_c_among_many_runs_stops_them_all(tiny: Path, family) -> None:
-    terminal = Terminal("--all", "--breaks", "--deadline", "60", "--demos", tiny)
-    family.becomes(4)
+@pytest.mark.parametrize(
+    ("words", "processes"),
+    [(["tiny"], 2), (["--all", "--breaks", "--deadline", "60"], 4)],
+    ids=["before anything runs", "among many runs"],
+)
+def test_ctrl_c_stops_all_there_is(tiny: Path, family, words: list[str], processes: int) -> None:
+    terminal = Terminal(*words, "--demos", tiny)
+    family.becomes(processes)
     os.write(terminal.screen, b"\x03")
     code, said = terminal.leave()
     assert code == 130

@@ -160,3 +160,8 @@ def test_a_break_must_show_what_it_declares(judged: Callable[..., Judgement], pi
     )
     assert judged(text, {"outcome": "hung", "verdict": "error"}).holds
     assert "did not show `hangs`" in judged(text).failures[0]
+
+
+def test_that_a_healthy_run_finished_is_no_support(judged: Callable[..., Judgement]):
+    claim = ESSAY + "    - outcome == 'finished'\n"
+    assert "rests on no metric" in judged(claim).failures[0]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from quizkit.bank.model import Choice, Question
-from quizkit.errors import LabError
+from quizkit.errors import LabError, UsageError
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report, Setting
 from quizkit.proof.mutate import mutants
@@ -138,3 +138,41 @@ def test_without_a_proof_there_are_sources_or_it_fails(question: Read, court: Co
     text = CHOICE.replace("proof: {demo: pipeline}\n", "")
     assert court.prove(question(text)).status == "failed"
     assert court.prove(question(text + "sources: [a paper]\n")).status == "sourced"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("kind: essay\nrubric: [{points: 1, says: x}]\n", "nothing is claimed"),
+        ("kind: choice\noptions: [{text: a, correct: true}, {text: b}]\n", "carries `claim:`"),
+    ],
+)
+def test_a_run_on_which_no_key_hangs_proves_nothing(
+    question: Read, court: Court, text: str, reason: str
+):
+    result = court.prove(question(text + "proof: {demo: pipeline}\n"))
+    assert result.status == "failed"
+    assert reason in result.reasons[0]
+
+
+def test_what_the_bench_will_not_take_fails_one_proof_and_not_the_others(
+    question: Read, pipeline: Demo
+):
+    def strict(_: Setting) -> Report:
+        raise UsageError("bench_usage", message="microbatches cannot be that")
+
+    results = [*Court({"pipeline": pipeline}, strict).prove_all([question(CHOICE)] * 2)]
+    assert [result.status for result in results] == ["failed", "failed"]
+
+
+def test_what_is_wrong_with_a_proof_is_told_before_it_is_shown(question: Read, court: Court):
+    with pytest.raises(UsageError, match="unknown demo `pipelin`"):
+        court.view(question(CHOICE.replace("demo: pipeline", "demo: pipelin")), {})
+
+
+def test_a_changed_key_may_be_longer_or_deeper_than_what_can_be_written(question: Read):
+    long = "3 / 11" + " + 0" * 36
+    long += " " * (590 - len(long)) + "# so"
+    text = f"kind: numeric\nanswer: '{long}'\nproof:\n  demo: pipeline\n  claims:\n"
+    text += f"    - '{'not ' * 36} (bubble_1f1b == answer)'\n"
+    assert len([*mutants(question(text))]) == 4

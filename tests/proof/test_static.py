@@ -43,6 +43,9 @@ def test_a_right_proof_has_nothing_to_say(question: Read):
         ("bubble_1f1b,", "bubble_1f1,", "proof.claims.0", "did you mean `bubble_1f1b`"),
         ("{p: 2, m: 2}", "{p: 2}", "proof.at.2", "binds the same names"),
         ("{p: 2, m: 2}", "{p: 2}", "proof.at.2", "must bind the params"),
+        ("{microbatches: =m}", "{microbatches: =m / 2}", "proof.at.1", "cannot be 2.5"),
+        ("  claims:", "  when: x < 3\n  claims:", "proof.when", "`x` is not among"),
+        ("  claims:", "  when: 1 / (m - 2) > 0\n  claims:", "proof.when", "at {'p': 2, 'm': 2}"),
         ("  claims:", "  break: no-cooldow\n  claims:", "proof.break", "`no-cooldown`"),
     ],
 )
@@ -80,3 +83,25 @@ def test_a_bug_must_lie_in_the_function_shown(question: Read):
     )
     found = [*wrong_names(question(text), catalogue())]
     assert [place for place, _ in found] == ["function"], found
+
+
+def test_a_parameter_called_like_an_argument_must_be_passed_on(question: Read):
+    # Claims would speak of 2, 5 and 8 micro-batches, and every run would have the default.
+    text = NUMERIC.replace("m:", "microbatches:").replace("(m + p", "(microbatches + p")
+    passed = text.replace("=m}", "=microbatches}")
+    assert [*wrong_names(question(passed), catalogue())] == []
+    found = [*wrong_names(question(text.replace("  args: {microbatches: =m}\n", "")), catalogue())]
+    assert ("proof.at", "`microbatches` is an argument of pipeline; pass it on in `args`") in found
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("kind: order\nsteps: [{id: a, text: a}, {id: b, text: b}]\n", "no claim names a step"),
+        ('kind: cloze\ntext: "[[g]]"\ngaps: {g: {answer: "7", value: 7}}\n', "no claim names `g`"),
+    ],
+)
+def test_a_claim_that_does_not_name_the_key_proves_nothing(question: Read, kind: str, message: str):
+    proof = "proof: {demo: pipeline, claims: [bubble_1f1b < 1]}\n"
+    found = [*thin_proof(question(kind + proof))]
+    assert any(message in said for _, said in found), found
