@@ -161,8 +161,8 @@ def test_what_the_bench_will_not_take_fails_one_proof_and_not_the_others(
     def strict(_: Setting) -> Report:
         raise UsageError("bench_usage", message="microbatches cannot be that")
 
-    results = [*Court({"pipeline": pipeline}, strict).prove_all([question(CHOICE)] * 2)]
-    assert [result.status for result in results] == ["failed", "failed"]
+    court = Court({"pipeline": pipeline}, strict)
+    assert [court.prove(question(CHOICE)).status for _ in range(2)] == ["failed", "failed"]
 
 
 def test_what_is_wrong_with_a_proof_is_told_before_it_is_shown(question: Read, court: Court):
