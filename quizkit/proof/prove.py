@@ -1,7 +1,7 @@
 """Proves questions: runs each distinct setting once, and says apart what is proved, failed,
 skipped (it has a proof that could not run here) or sourced (nothing to run)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -79,11 +79,6 @@ class Court:
             return Result(question.id, status, (str(error),))
         status = "proved" if judgement.holds else "failed"
         return Result(question.id, status, judgement.failures, judgement)
-
-    def prove_all(self, questions: Iterable[Question]) -> Iterator[Result]:
-        """Prove many, one after the other."""
-        for question in questions:
-            yield self.prove(question)
 
     def mutate(self, question: Question) -> Mutation:
         """Judge the recorded runs again with each key changed. The healthy proof must hold."""
