@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from rich.console import RenderableType
@@ -27,6 +28,19 @@ _LINE_COMMANDS = {":s": "skip", ":skip": "skip", ":q": "quit", ":quit": "quit"}
 NO_ANSWER, LEAVE, END = "skip", "quit", "end"
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What an answer is written on: with what there is of it, for how long, and who keeps it."""
+
+    draft: str = ""
+    multiline: bool = False
+    seconds: float | None = None
+    keep: Callable[[str], None] | None = None
+
+
+_BLANK = Page()
+
+
 class Hand(Protocol):
     """What types: fingers under a running clock, or lines that come from anywhere."""
 
@@ -35,16 +49,9 @@ class Hand(Protocol):
     """Whether somebody is there to press Enter."""
 
     def type(
-        self,
-        parts: Sequence[RenderableType],
-        prompt: Callable[[], str],
-        *,
-        draft: str = "",
-        multiline: bool = False,
-        seconds: float | None = None,
-        keep: Callable[[str], None] | None = None,
+        self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: Page = _BLANK
     ) -> Typed:
-        """Show the parts, then let the learner type for so many seconds at most."""
+        """Show the parts, then let the learner type, for as long as the page is there."""
         ...
 
     def tell(self, *parts: RenderableType) -> None:
@@ -66,14 +73,7 @@ class TerminalHand:
         """The next screen will say it: this one is painted over at once."""
 
     def type(
-        self,
-        parts: Sequence[RenderableType],
-        prompt: Callable[[], str],
-        *,
-        draft: str = "",
-        multiline: bool = False,
-        seconds: float | None = None,
-        keep: Callable[[str], None] | None = None,
+        self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: Page = _BLANK
     ) -> Typed:
         """A fresh screen, and the editor below it."""
 
@@ -81,18 +81,18 @@ class TerminalHand:
             self._screen.paint(*parts)
 
         def counting() -> str:
-            if keep:
-                _keep(keep)
+            if page.keep:
+                _keep(page.keep)
             return prompt()
 
-        deadline = None if seconds is None else time.monotonic() + seconds
+        deadline = None if page.seconds is None else time.monotonic() + page.seconds
         # Held from before the question shows: what is typed while the editor loads waits for it.
         with self._keyboard:
             redraw()
             return type_text(
                 counting,
-                draft=draft,
-                multiline=multiline,
+                draft=page.draft,
+                multiline=page.multiline,
                 commands=_CHORDS,
                 deadline=deadline,
                 redraw=redraw,
@@ -125,18 +125,11 @@ class LineHand:
         self._lines.show(*parts)
 
     def type(
-        self,
-        parts: Sequence[RenderableType],
-        prompt: Callable[[], str],
-        *,
-        draft: str = "",
-        multiline: bool = False,
-        seconds: float | None = None,
-        keep: Callable[[str], None] | None = None,
+        self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: Page = _BLANK
     ) -> Typed:
         """One line, or with `multiline` all up to an empty one; the end of input leaves."""
-        self._lines.show(*parts, Text(prompt() + (draft if multiline else "")))
-        text = f"{draft}\n" if draft and multiline else ""
+        self._lines.show(*parts, Text(prompt() + (page.draft if page.multiline else "")))
+        text = f"{page.draft}\n" if page.draft and page.multiline else ""
         while True:
             line = self._lines.read()
             if line is None:
@@ -144,13 +137,13 @@ class LineHand:
             command = _LINE_COMMANDS.get(line.strip().casefold())
             if command:
                 return Typed(text.strip(), command)
-            if not multiline:
+            if not page.multiline:
                 return Typed(line.strip())
             if not line.strip():
                 return Typed(text.strip())
             text += f"{line}\n"
-            if keep:
-                keep(text)
+            if page.keep:
+                page.keep(text)
 
 
 class MockDesk:
@@ -181,10 +174,7 @@ class MockDesk:
         typed = self._hand.type(
             [screen, Text("")],
             lambda: clock_line(moment.timer, moment.target, moment.lang) + end,
-            draft=moment.draft,
-            multiline=multiline,
-            seconds=moment.timer.left(),
-            keep=moment.keep,
+            Page(moment.draft, multiline, moment.timer.left(), moment.keep),
         )
         if typed.command in (LEAVE, END):
             return Left(typed.text)
