@@ -18,7 +18,10 @@ def home() -> Path:
     """The user's folder, made private: `$QUIZKIT_HOME`, else the platform's data directory."""
     chosen = os.environ.get("QUIZKIT_HOME")
     if chosen:
-        folder = Path(chosen).expanduser()
+        try:
+            folder = Path(chosen).expanduser()
+        except RuntimeError as error:
+            raise DiaryError("home", folder=chosen, reason=str(error).rstrip(".")) from error
     else:
         from platformdirs import user_data_path
 

@@ -18,7 +18,7 @@ from quizkit.bank.functions import Value
 from quizkit.bank.language import language_problems
 from quizkit.bank.model import Essay, Problem, Question, RubricPoint, Term, Text, Veto
 from quizkit.bank.nodes import compose
-from quizkit.bank.reader import Bank
+from quizkit.bank.reader import Bank, shelves
 from quizkit.bank.rules import Rule
 
 Dimension = Literal["correctness", "numbers", "trade-offs", "rigour", "communication"]
@@ -128,7 +128,8 @@ class Script:
 
 def mock_slugs(folder: Path) -> list[str]:
     """The scripts of a bank, sorted."""
-    return sorted(path.stem for path in (folder / _FOLDER).glob("*.yaml"))
+    found = (path for path in shelves(folder) if path.name == _FOLDER)
+    return sorted(script.stem for path in found for script in path.glob("*.yaml"))
 
 
 def read_mock(folder: Path, slug: str, problems: list[Problem]) -> Script | None:

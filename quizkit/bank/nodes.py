@@ -29,6 +29,9 @@ Report = Callable[[int, str], None]
 def compose(path: Path, report: Report) -> yaml.MappingNode | None:
     """The file as a checked tree, or None after reporting (line, message) of why not."""
     try:
+        if path.exists() and not path.is_file():
+            report(1, "is no file")  # a pipe or a device would be waited for, or never end
+            return None
         if path.stat().st_size > LARGEST_FILE:
             report(1, f"larger than {LARGEST_FILE // 1024} KiB; one file holds one question")
             return None

@@ -12,6 +12,7 @@ from quizkit.bank.build import Builder, unknown
 from quizkit.bank.model import KINDS, Problem, Question, Text, Topic
 from quizkit.bank.nodes import compose
 from quizkit.bank.rules import broken_rules
+from quizkit.errors import BankError
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,12 @@ class Bank:
 
     @classmethod
     def load(cls, folder: Path, topics: Collection[str] | None = None) -> "Bank":
-        """Read a bank, or of it only some topics. Raises nothing: problems are in the bank."""
+        """Read a bank, or of it only some topics. What is wrong with its files is in the bank.
+
+        Raises BankError where the folder itself cannot be read.
+        """
         questions: dict[str, Question] = {}
-        shelves: dict[str, Topic] = {}
+        topics_read: dict[str, Topic] = {}
         myths: dict[str, Text] = {}
         problems: list[Problem] = []
         for slug in topic_slugs(folder):
@@ -37,13 +41,13 @@ class Bank:
                 continue
             topic = _topic(folder, slug, problems)
             if topic:
-                shelves[slug] = topic
+                topics_read[slug] = topic
             for path in sorted((folder / slug).glob("*.yaml")):
                 if not path.name.startswith("_"):
                     question = read(folder, path, problems)
                     if question:
                         questions[question.id] = question
-        return cls(questions, shelves, myths, tuple(problems))
+        return cls(questions, topics_read, myths, tuple(problems))
 
     def joined(self, other: "Bank") -> "Bank":
         """This bank and another; where both have an id, the other's question counts."""
@@ -57,10 +61,17 @@ class Bank:
 
 def topic_slugs(folder: Path) -> list[str]:
     """The topics of a bank: its folders that hold a `_topic.yaml` or questions, sorted."""
-    if not folder.is_dir():
-        return []
-    found = (path for path in folder.iterdir() if path.is_dir() and path.name != "mocks")
-    return sorted(path.name for path in found if any(path.glob("*.yaml")))
+    found = (path for path in shelves(folder) if path.name != "mocks")
+    return [path.name for path in found if any(path.glob("*.yaml"))]
+
+
+def shelves(folder: Path) -> list[Path]:
+    """The folders of a bank, sorted. Raises BankError: what cannot be read is no empty bank."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir())
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BankError("bank_folder", folder=folder, reason=reason) from error
 
 
 def read(folder: Path, path: Path, problems: list[Problem]) -> Question | None:

@@ -6,12 +6,16 @@ and the first question come at once.
 
 import os
 import sys
-from typing import Annotated
+from errno import ENOSPC
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quizkit.cli import bank, data, demo, doctor, mock, prove, read, study
 from quizkit.cli.common import language
+
+if TYPE_CHECKING:
+    from quizkit.errors import QuizkitError
 
 app = typer.Typer(
     name="quizkit",
@@ -46,16 +50,16 @@ def start(
 
 def main() -> None:
     """Run the command line and leave with the right exit code."""
+    sys.exit(_run())
+
+
+def _run() -> int:
     from quizkit.errors import QuizkitError
 
-    sys.exit(_run(QuizkitError))
-
-
-def _run(known: type[Exception]) -> int:
     try:
         # Not standalone: typer would turn Ctrl-C into exit code 1.
         return int(app(standalone_mode=False) or 0)
-    except known as error:
+    except QuizkitError as error:
         return _fail(error)
     except KeyboardInterrupt:
         return 130
@@ -66,6 +70,11 @@ def _run(known: type[Exception]) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return 0
         return int(leaving.code or 0) if not isinstance(leaving.code, str) else 1
+    except OSError as error:
+        # Files that a command writes have names and messages of their own; this is its output.
+        if error.errno != ENOSPC or error.filename is not None:
+            raise
+        return _fail(QuizkitError("file_write", file="stdout", reason=error.strerror))
     except Exception as error:
         # typer brings its own copy of click or not, by version: know its errors by their shape.
         if type(error).__name__ == "Abort":
@@ -76,10 +85,8 @@ def _run(known: type[Exception]) -> int:
         return int(getattr(error, "exit_code", 2))
 
 
-def _fail(error: Exception) -> int:
+def _fail(error: "QuizkitError") -> int:
     from quizkit.cli.common import spoken
-    from quizkit.errors import QuizkitError
 
-    assert isinstance(error, QuizkitError)
     typer.echo(f"quizkit: {error.message(spoken())}", err=True)
     return error.exit_code

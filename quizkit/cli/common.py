@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from quizkit.errors import UsageError
+from quizkit.errors import DiaryError, UsageError
 from quizkit.words import Lang
 
 LANG_HELP = "Language of the words: zh or en. Default: config, else the locale."
@@ -45,8 +45,10 @@ def _configured() -> str | None:
     from quizkit.paths import config_file
 
     try:
-        text = config_file().read_text(encoding="utf-8")
-    except OSError:
+        # A stray byte in another line is no reason not to find this one.
+        text = config_file().read_text(encoding="utf-8", errors="replace")
+    except (OSError, DiaryError):
+        # No home, no config. Whoever needs the home for more will say so, in the language found.
         return None
     # One key of one file: not worth the YAML library before the first question.
     found = [line.partition(":")[2].strip() for line in text.splitlines() if line[:5] == "lang:"]

@@ -39,6 +39,7 @@ def run_all(
     lang: str | None,
 ) -> int:
     """Run everything, a line each; 1 if anything came out otherwise than it should."""
+    deadline_for(None, deadline)
     if not has_torch():
         raise LabError("torch_missing", python=sys.executable)
     rows: list[_Row] = []

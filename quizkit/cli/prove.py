@@ -31,11 +31,13 @@ def prove(
     lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
 ) -> None:
     """Check answers against runs: each distinct setting is run once on real ranks."""
+    from quizkit.cli.demo_run import deadline_for
     from quizkit.lab.bench import Bench
     from quizkit.lab.catalogue import catalogue
     from quizkit.proof.prove import Court, on_bench
 
     spoken = language(lang)
+    deadline = deadline_for(None, deadline)
     questions, problems = _chosen(ids or [], topic or [], all_, bank or [])
     results: list[Result] = []
     mutations: list[Mutation] = []

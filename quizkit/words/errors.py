@@ -98,6 +98,10 @@ WORDS: Words = {
         "zh": "没有编号为 {name} 的题。可以试试：{hint}。",
         "en": "There is no question {name}. Try: {hint}.",
     },
+    "bank_folder": {
+        "zh": "{folder} 里的题读不了：{reason}。检查 --bank 后面的目录",
+        "en": "Cannot read the questions in {folder}: {reason}. Check the folder after --bank",
+    },
     "question_broken": {
         "zh": "这道题读不了：\n{problems}",
         "en": "This question cannot be read:\n{problems}",

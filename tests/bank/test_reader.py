@@ -1,5 +1,6 @@
 """Each mistake names its line and its remedy; what is right is read as it was written."""
 
+import os
 from pathlib import Path
 from textwrap import dedent
 
@@ -7,6 +8,7 @@ import pytest
 
 from quizkit.bank.model import Choice, Cloze, Numeric, Order, Problem, Question, Trace
 from quizkit.bank.reader import Bank, read
+from quizkit.errors import BankError
 
 CHOICE = """\
 kind: choice
@@ -268,3 +270,19 @@ def test_a_number_too_large_for_arithmetic_has_a_line(tmp_path: Path, number: st
 def test_a_level_too_long_to_be_a_number_has_a_line(tmp_path: Path):
     _, problems = load(tmp_path, CHOICE.replace("level: 1", "level: " + "9" * 5000))
     assert problems[0].startswith("cp/blocks.yaml:2: error: `level` is too large a number")
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path):
+    (tmp_path / "cp").mkdir()
+    os.mkfifo(tmp_path / "cp" / "blocks.yaml")
+    problems: list[Problem] = []
+    assert read(tmp_path, tmp_path / "cp" / "blocks.yaml", problems) is None
+    assert [str(each) for each in problems] == ["cp/blocks.yaml:1: error: is no file"]
+
+
+def test_a_folder_that_is_not_there_is_no_empty_bank(tmp_path: Path):
+    with pytest.raises(BankError, match="No such file"):
+        Bank.load(tmp_path / "typo")
+    (tmp_path / "file").touch()
+    with pytest.raises(BankError, match="Not a directory"):
+        Bank.load(tmp_path / "file")

@@ -50,6 +50,60 @@ def test_a_wrong_word_has_one_clear_sentence_and_its_code(
     assert len(done.stderr.splitlines()) <= 2
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["bank", "lint", "--bank", "typo"],
+        ["prove", "--all", "--bank", "typo"],
+        ["study", "--json", "--bank", "typo"],
+        ["list", "--bank", "typo"],
+        ["search", "ring", "--bank", "typo"],
+        ["mock", "--list", "--bank", "typo"],
+    ],
+)
+def test_a_bank_that_is_not_there_is_not_taken_for_an_empty_one(tmp_path: Path, words: list[str]):
+    done = run(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "Cannot read the questions in typo: No such file or directory" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("home", "said"), [("~nobody-of-this-name/x", "home directory"), ("/proc/x", "No such file")]
+)
+def test_a_home_that_cannot_be_is_told_and_is_needed_for_answers_alone(home: str, said: str):
+    done = run(Path(home), "due", QUIZKIT_LANG="", LC_ALL="C")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert run(Path(home), "list", QUIZKIT_LANG="", LC_ALL="C").returncode == 0
+
+
+def test_a_config_that_is_no_text_is_no_reason_to_stop(tmp_path: Path):
+    (tmp_path / "config.yaml").write_bytes(b"note: \xff\nlang: zh\n")
+    assert "到期 0 题" in run(tmp_path, "due", QUIZKIT_LANG="").stdout
+
+
+@pytest.mark.parametrize("deadline", ["-1", "0", "nan", "inf", "1e9"])
+@pytest.mark.parametrize("words", [["demo", "pipeline"], ["demo", "--all"], ["prove", "--all"]])
+def test_a_deadline_is_looked_at_before_anything_runs(
+    tmp_path: Path, words: list[str], deadline: str
+):
+    done = run(tmp_path, *words, "--deadline", deadline)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--deadline takes 0 < S <= 86400, not" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_full_disk_is_one_sentence(tmp_path: Path):
+    with Path("/dev/full").open("w") as full:
+        env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
+        done = subprocess.run(
+            [*QUIZKIT, "list", "--json"], stdout=full, stderr=subprocess.PIPE, env=env, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == "quizkit: Cannot write stdout: No space left on device\n"
+
+
 def test_alone_it_says_what_is_due_and_what_to_do(tmp_path: Path):
     done = run(tmp_path)
     assert done.returncode == 0
