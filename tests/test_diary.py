@@ -338,3 +338,19 @@ def test_given_is_any_json(tmp_path: Path):
         for i, given in enumerate([None, "x\ud7ff\n\"'", 1.5, [1, [2]], {"a": {"b": None}}]):
             diary.append(answer(str(i), given=given))
             assert diary.answers()[-1].given == json.loads(json.dumps(given))
+
+
+def test_half_a_character_does_not_lose_the_rest_of_an_answer(tmp_path: Path):
+    # A terminal in another encoding hands over what is no text; UTF-8 cannot hold it.
+    with Diary(tmp_path / "diary.sqlite3") as diary:
+        diary.append(answer("a", given={"text": "KV\udcc4\ud800块"}, note="flag: \udcff"))
+        diary.log(Event(device="d", at=AT, session="s", name="begin", note={"text": "\ud800"}))
+        (kept,) = diary.answers()
+        assert (kept.given, kept.note) == ({"text": "KV??块"}, "flag: ?")
+        assert diary.events()[0].note == {"text": "?"}
+
+
+def test_a_number_larger_than_the_file_can_hold_does_not_lose_an_answer(tmp_path: Path):
+    with Diary(tmp_path / "diary.sqlite3") as diary:
+        diary.append(answer("a", seconds=10**30))
+        assert diary.answers()[0].seconds == 1e30

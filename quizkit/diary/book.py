@@ -67,7 +67,7 @@ class Diary:
     def log(self, event: Event) -> None:
         """Add what happened beside the answers. When this returns, it is on disk."""
         note = json.dumps(event.note, ensure_ascii=False)
-        row = (event.device, _ms(event.at), event.session, event.name, note)
+        row = (event.device, _ms(event.at), event.session, event.name, _storable(note))
         insert = "insert into events (device, at, session, name, note) values (?, ?, ?, ?, ?)"
         self._file.write(insert, [row])
 
@@ -142,7 +142,15 @@ def _packed(answer: Answer) -> Row:
     values: dict[str, object] = {name: getattr(answer, name) for name in _COLUMNS}
     values["at"] = _ms(answer.at)
     values["given"] = json.dumps(answer.given, ensure_ascii=False)
-    return tuple(v if isinstance(v, str | int | float) else None for v in values.values())
+    values["seconds"] = float(answer.seconds)  # SQLite's whole numbers end long before Python's
+    return tuple(_storable(value) for value in values.values())
+
+
+def _storable(value: object) -> str | int | float | None:
+    if isinstance(value, str):
+        # What a terminal in another encoding sends may be no text; the rest of it is kept.
+        return value.encode("utf-8", "replace").decode("utf-8")
+    return value if isinstance(value, int | float) else None
 
 
 def _unpacked(row: Row) -> Answer:
