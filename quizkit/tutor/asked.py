@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
-from quizkit.bank.draw import draws
+from quizkit.bank.draw import draws, fits
+from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number
 from quizkit.bank.model import Choice, Numeric, Order, Question, Text
+from quizkit.errors import UsageError
 from quizkit.words import Lang
 
 if TYPE_CHECKING:  # only `trace` and `bug` show code; the others need not load the laboratory
@@ -53,8 +55,17 @@ class Asked:
 
 
 def ask(question: Question, seed: int, code: "Excerpt | None" = None) -> Asked:
-    """One asking; the same seed gives the same one."""
-    values: Mapping[str, Number] = _draw(question, seed) if isinstance(question, Numeric) else {}
+    """One asking; the same seed gives the same one.
+
+    Raises UsageError for a number that cannot be drawn or has no answer.
+    """
+    values: Mapping[str, Number] = {}
+    if isinstance(question, Numeric):
+        try:
+            values = _draw(question, seed)
+            question.answer.number(values)
+        except FormulaError as error:
+            raise UsageError("question_broken", problems=f"{question.file}: {error}") from error
     order: tuple[int, ...] = ()
     match question:
         case Choice():
@@ -84,9 +95,11 @@ def _draw(question: Numeric, seed: int) -> dict[str, Number]:
             name: values[int(random.random() * len(values))]
             for name, values in question.params.items()
         }
-        if question.where is None or question.where.truth(dict(drawn)):
+        if fits(question, drawn):
             return drawn
-    return next(draws(question))
+    for drawn in draws(question):
+        return drawn
+    raise FormulaError("`where` lets no draw through")
 
 
 def _shuffled(count: int, seed: int) -> tuple[int, ...]:
