@@ -13,6 +13,7 @@ import typer
 
 from quizkit.cli import bank, data, demo, doctor, mock, prove, read, study
 from quizkit.cli.common import language
+from quizkit.words import Lang, say
 
 if TYPE_CHECKING:
     from quizkit.errors import QuizkitError
@@ -30,6 +31,15 @@ for module in (study, mock, demo, prove, read, bank, data, doctor):
     module.register(app)
 
 
+def _speak(lang: Lang) -> None:
+    """Give the list of commands the reader's language; typer has the English docstrings."""
+    for command in app.registered_commands:
+        name = command.name or getattr(command.callback, "__name__", "")
+        command.help = say(f"help.{name}", lang)
+    for group in app.registered_groups:
+        group.help = say(f"help.{group.name}", lang)
+
+
 @app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
@@ -42,8 +52,6 @@ def start(
         typer.echo(__version__)
         raise typer.Exit
     if context.invoked_subcommand is None:
-        from quizkit.words import say
-
         study.due()
         typer.echo("\n" + say("study.next_steps", language()))
 
@@ -57,6 +65,7 @@ def _run() -> int:
     from quizkit.errors import QuizkitError
 
     try:
+        _speak(language())
         # Not standalone: typer would turn Ctrl-C into exit code 1.
         return int(app(standalone_mode=False) or 0)
     except QuizkitError as error:

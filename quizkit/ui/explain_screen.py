@@ -79,8 +79,8 @@ def followup(moment: Moment, plain: bool) -> list[RenderableType]:
         sources = [Text(source, overflow="fold") for source in moment.question.sources]
         parts += section(say("ui.sources", moment.lang), *sources)
     if moment.followup:
-        # Its numbers are not drawn yet, so only its first line, with letters for them.
-        prompt = moment.followup.prompt[moment.lang].strip().split("\n")[0]
+        # The question itself comes last. Its numbers are not drawn yet: letters stand for them.
+        prompt = moment.followup.prompt[moment.lang].strip().split("\n\n")[-1]
         prompt = with_letters(moment.followup, prompt)
         parts += section(say("ui.followup", moment.lang), inline(prompt, plain))
     return parts

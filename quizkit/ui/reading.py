@@ -29,7 +29,7 @@ from quizkit.words import Lang, say
 
 def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType:
     """One question with everything it knows, its answer too."""
-    parts: list[RenderableType] = [Line(_heading(question), style="bold"), Line("")]
+    parts: list[RenderableType] = [Line(_heading(question, lang), style="bold"), Line("")]
     parts += [prose(with_letters(question, question.prompt[lang]), plain), Line("")]
     parts += list(_key(question, lang, plain))
     for index, hint in enumerate(question.hints, start=1):
@@ -82,9 +82,10 @@ def term_table(terms: Mapping[str, Term], lang: Lang) -> RenderableType:
     return Group(*parts)
 
 
-def _heading(question: Question) -> str:
-    more = (*question.tags, *question.covers)
-    return f"{question.id} · {question.kind} · {question.level}/5 · {', '.join(more)}"
+def _heading(question: Question, lang: Lang) -> str:
+    kind = say(f"ui.kind_{question.kind}", lang)
+    facts = [question.id, kind, say(f"ui.level_{question.level}", lang)]
+    return " · ".join([*facts, ", ".join((*question.tags, *question.covers))])
 
 
 def _key(question: Question, lang: Lang, plain: bool) -> Iterable[RenderableType]:
@@ -106,9 +107,12 @@ def _key(question: Question, lang: Lang, plain: bool) -> Iterable[RenderableType
             for index, step in enumerate(question.steps, start=1):
                 yield prose(f"{index}. {step.text[lang]}", plain)
         case Cloze():
-            yield prose(question.text[lang], plain)
-            for name, gap in question.gaps.items():
-                yield _answer(f"{name}: {' / '.join((gap.answer[lang], *gap.also))}", lang)
+            text = question.text[lang]
+            for number, name in enumerate(question.gaps, start=1):
+                text = text.replace(f"[[{name}]]", f"[{number} ____]")
+            yield prose(text, plain)
+            answers = [gap.answer[lang] for gap in question.gaps.values()]
+            yield _answer(" · ".join(f"[{n}] {each}" for n, each in enumerate(answers, 1)), lang)
         case Trace():
             yield _code(question, question.function, plain)
             yield _answer(str(question.answer), lang)
@@ -138,7 +142,7 @@ def _rubric(points: Iterable[RubricPoint], lang: Lang, plain: bool) -> Iterable[
 
 
 def _answer(text: str, lang: Lang) -> Line:
-    return Line(f"{say('bank.answer', lang)}: {text}")
+    return Line(f"{say('bank.answer', lang)}  {text}")
 
 
 def _title(key: str, lang: Lang, more: str = "") -> Line:

@@ -152,3 +152,10 @@ def test_ctrl_c_leaves_with_130_and_no_traceback(tmp_path: Path):
     _, said = child.communicate(timeout=30)
     assert child.returncode == 130
     assert b"Traceback" not in said
+
+
+def test_the_list_of_commands_speaks_the_readers_language(tmp_path: Path):
+    assert "限时模拟面试" in run(tmp_path, "--help", QUIZKIT_LANG="zh").stdout
+    english = run(tmp_path, "--help").stdout
+    assert "A timed mock interview" in english
+    assert "限时模拟面试" not in english

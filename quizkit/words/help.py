@@ -1,0 +1,48 @@
+"""One line on each command, for `quizkit --help`."""
+
+from quizkit.words import Words
+
+WORDS: Words = {
+    "study": {
+        "zh": "做题：先复习到期的，再做新题。",
+        "en": "Answer questions: what is due first, then what is new.",
+    },
+    "due": {
+        "zh": "哪些题到期，哪些是新题，下次什么时候来。",
+        "en": "What is due now, what is new, and when to come back.",
+    },
+    "mock": {
+        "zh": "限时模拟面试：有追问，统一计时，最后出评分表。",
+        "en": "A timed mock interview: questions with follow-ups, one clock, a scorecard at the end.",
+    },
+    "demo": {
+        "zh": "用真实的 rank 跑答案背后的代码。",
+        "en": "Run the code an answer is about, on real ranks.",
+    },
+    "prove": {
+        "zh": "拿实际运行核对答案：每种设置只跑一次。",
+        "en": "Check answers against runs: each distinct setting is run once on real ranks.",
+    },
+    "show": {"zh": "完整显示一道题，带答案。", "en": "Show one question whole, with its answer."},
+    "list": {"zh": "列出题目。", "en": "List the questions."},
+    "search": {
+        "zh": "按中文或英文词找题，两个汉字就够。",
+        "en": "Find questions by words in either language; two Chinese characters are enough.",
+    },
+    "glossary": {
+        "zh": "中英术语对照，注明口径。",
+        "en": "The field's terms in both languages, each with its convention.",
+    },
+    "data": {
+        "zh": "你的文件：在哪里（默认）、导出、删除。",
+        "en": "Your files: where they are (the default), what is in them, and how to remove them.",
+    },
+    "doctor": {
+        "zh": "这台机器上哪些功能可用：torch、后端、GPU、rank 的启动方式、终端、你的文件。",
+        "en": "What works here: torch, backends, GPUs, how ranks start, the terminal, your files.",
+    },
+    "bank": {
+        "zh": "出题人用：检查题库、新建题目、输出题目格式。",
+        "en": "For authors: check, start and describe questions.",
+    },
+}
