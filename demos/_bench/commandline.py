@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import early, interrupt, join, load, report, start
+from . import early, interrupt, join, load, report, start, stop
 
 DEFAULT_RANKS = 4
 
@@ -15,7 +15,7 @@ DEFAULT_RANKS = 4
 def seconds(text: str) -> float:
     """A positive time."""
     value = float(text)
-    if not 0 < value < float("inf"):
+    if not 0 < value <= stop.LONGEST:
         raise ValueError(text)
     return value
 

@@ -9,7 +9,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import early, interrupt, load, report, start
+from . import early, interrupt, load, report, start, stop
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 FIELDS = {
@@ -71,8 +71,8 @@ def setting(request: dict[str, Any]) -> start.Setting:
     for name, (kind, _) in FIELDS.items():
         if not isinstance(values[name], kind) or isinstance(values[name], bool):
             raise load.DemoError(f"{name} cannot be {values[name]!r}")
-    if not values["deadline"] > 0:
-        raise load.DemoError("the deadline must be more than 0 seconds")
+    if not 0 < values["deadline"] <= stop.LONGEST:
+        raise load.DemoError(f"the deadline is more than 0 and at most {stop.LONGEST:g} seconds")
     if values["device"] not in ("auto", "cuda", "cpu"):
         raise load.DemoError(f"there is no device {values['device']!r}")
     return start.Setting(

@@ -15,6 +15,7 @@ from .blame import Ending
 from .body import GRACE, HEAD
 
 START_LIMIT = 120.0  # seconds for all ranks to join; the run's own deadline counts from then
+LONGEST = 86400.0  # seconds a run may be given; the system cannot wait for much more at once
 TAIL = 4096  # bytes of what a rank printed last, kept for the report
 
 Others = Mapping[int, Callable[[], bool]]

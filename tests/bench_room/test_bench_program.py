@@ -159,6 +159,7 @@ run(__file__)
         (["--way", "round"], "invalid choice: 'round'"),
         (["--break", "odd"], "invalid choice: 'odd'"),
         (["--deadline", 0], "invalid seconds"),
+        (["--deadline", 1e8], "invalid seconds"),
     ],
 )
 def test_usage(programs: Programs, options: list, words: str):

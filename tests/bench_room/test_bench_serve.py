@@ -165,7 +165,13 @@ def test_requests_that_are_not_right_say_so_and_hurt_nothing(warm: Warm):
     assert "kind must be str" in run("faults", args={"kind": 3})["error"]["message"]
     gone: dict[str, Any] = {"break": "gone"}
     assert "no break 'gone'" in run("faults", **gone)["error"]["message"]
-    wrongs: list[dict[str, Any]] = [{"ranks": "4"}, {"deadline": 0}, {"device": "tpu"}, {"rank": 3}]
+    wrongs: list[dict[str, Any]] = [
+        {"ranks": "4"},
+        {"deadline": 0},
+        {"deadline": 1e8},
+        {"device": "tpu"},
+        {"rank": 3},
+    ]
     for wrong in (*wrongs, {"ranks": True}):
         assert kind_of(run("faults", **wrong)) == "usage"
     assert kind_of(run("faults", device="cuda")) == "environment"
