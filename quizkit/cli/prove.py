@@ -102,7 +102,9 @@ def _chosen(
         if everything or question.topic in chosen or question.id in ids
     ]
     errors = [problem for problem in bank.problems if problem.severity == "error"]
-    return questions, [str(each) for each in errors if not ids]
+    # Named alone, a question stands for itself: its neighbours were not asked for.
+    asked = [p for p in errors if everything or p.file.split("/")[0] in chosen]
+    return questions, [str(each) for each in asked]
 
 
 def _say_result(result: "Result", lang: "Lang") -> None:
