@@ -122,6 +122,7 @@ def glossary(
     from quizkit.paths import QUESTIONS
     from quizkit.ui.console import console
     from quizkit.ui.reading import term_table
+    from quizkit.words import say
 
     spoken = language(lang)
     wanted = folded(" ".join(text or []))
@@ -133,8 +134,11 @@ def glossary(
     if json:
         rows = [{"slug": slug, **asdict(term)} for slug, term in found.items()]
         _print({"schema": "quizkit/glossary/1", "terms": rows})
-    else:
+    elif found:
         console(plain=plain).print(term_table(found, spoken))
+    else:
+        typer.echo(say("bank.no_term", spoken, text=" ".join(text or [])), err=True)
+        raise typer.Exit(1)
 
 
 def _bank(banks: Sequence[Path], topics: set[str] | None) -> "Bank":

@@ -23,6 +23,7 @@ from quizkit.bank.model import (
 from quizkit.lab.catalogue import find
 from quizkit.lab.excerpt import excerpt
 from quizkit.ui.code import listing
+from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
 from quizkit.words import Lang, say
 
@@ -49,11 +50,11 @@ def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType
 
 def table(questions: Iterable[Question], lang: Lang) -> Table:
     """One line a question."""
-    made = _table(lang, "id", "level", "kind", "proof", "prompt")
+    made = _table(lang, "id", "level", "kind", "prompt")
     for question in questions:
-        proof = question.proof.demo if question.proof else "-"
-        first = with_letters(question, question.prompt[lang].split("\n")[0])
-        made.add_row(question.id, str(question.level), question.kind, proof, prose(first))
+        first = _line(with_letters(question, question.prompt[lang]))
+        kind = say(f"ui.kind_{question.kind}", lang)
+        made.add_row(question.id, str(question.level), kind, first)
     return made
 
 
@@ -66,7 +67,8 @@ def coverage(
     for name, asked in common.items():
         ids = [question.id for question in questions if name in question.covers]
         covered += bool(ids)
-        made.add_row(name, prose(asked.ask[lang]), "\n".join(ids) or say("bank.not_covered", lang))
+        answered = "\n".join(ids) or say("bank.not_covered", lang)
+        made.add_row(name, _line(asked.ask[lang]), answered)
     return Group(made, Line(say("bank.covered", lang, covered=covered)))
 
 
@@ -75,11 +77,18 @@ def term_table(terms: Mapping[str, Term], lang: Lang) -> RenderableType:
     parts: list[RenderableType] = []
     for term in terms.values():
         first, second = (term.zh, term.en) if lang == "zh" else (term.en, term.zh)
-        also = (*term.also.zh, *term.also.en)
-        told = f"{say('bank.also', lang)}: {', '.join(also)}" if also else ""
+        also = dict.fromkeys((*term.also.zh, *term.also.en))
+        told = say("bank.also", lang) + ("、" if lang == "zh" else ", ").join(also) if also else ""
         heading = first if first == second else f"{first} · {second}"
         parts += [Line.assemble((heading, "bold"), f"  {told}"), prose(term.note[lang]), Line("")]
     return Group(*parts)
+
+
+def _line(text: str) -> Line:
+    """The beginning of a text, in one line."""
+    line = inline(text.strip().split("\n")[0], plain=True)
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line
 
 
 def _heading(question: Question, lang: Lang) -> str:
@@ -152,7 +161,7 @@ def _title(key: str, lang: Lang, more: str = "") -> Line:
 def _table(lang: Lang, *columns: str) -> Table:
     made = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
-        ratio = 1 if column == "prompt" else None
         title = say(f"bank.column_{column}", lang)
-        made.add_column(title, overflow="fold", ratio=ratio)
+        # Rich narrows the columns that may wrap: ids stay whole, the question's text gives way.
+        made.add_column(title, no_wrap=column != "prompt", overflow="ellipsis")
     return made

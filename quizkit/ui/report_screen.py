@@ -117,7 +117,10 @@ def number(value: Value) -> str:
 
 def metric(value: Metric) -> str:
     """One number, or one for each rank, never collapsed."""
-    return f"[{', '.join(map(number, value))}]" if isinstance(value, tuple) else number(value)
+    if not isinstance(value, tuple):
+        return number(value)
+    # Groups of three would read as more numbers where commas already part them.
+    return f"[{', '.join(number(each).replace(',', '') for each in value)}]"
 
 
 def _option(name: str, value: object) -> str:
