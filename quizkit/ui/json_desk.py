@@ -16,6 +16,7 @@ grade or a flag. The next question follows its predecessor's verdict at once; `p
 """
 
 import json
+import math
 import os
 import select
 from collections.abc import Iterator
@@ -172,8 +173,8 @@ class JsonDesk:
 
     def _given(self, said: Json) -> Given | None:
         seconds, sure = said.get("seconds"), said.get("sure")
-        timed = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds >= 0
-        if seconds is not None and not timed:
+        timed = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if seconds is not None and not (timed and 0 <= seconds < math.inf):
             self._refuse("seconds")
         elif sure not in (None, True, False):
             self._refuse("sure")
@@ -185,5 +186,7 @@ class JsonDesk:
         self._say({"error": note_json((f"study.line_{key}", values), self._lang)})
 
     def _say(self, said: Json) -> None:
-        self._sink.write(json.dumps(said, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+        text = json.dumps(said, ensure_ascii=False, allow_nan=False)
+        # Half a character may come in; it does not go out.
+        self._sink.write(text.encode(errors="replace") + b"\n")
         self._sink.flush()

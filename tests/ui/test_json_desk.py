@@ -377,3 +377,22 @@ def test_flags_and_grades(bank: Bank, tmp_path: Path):
     assert printed[4]["verdict"]["grade"] == 2
     with Diary(tmp_path / "diary.sqlite3") as diary:
         assert [row.note for row in diary.answers()] == ["flag: typo", "", "grade"]
+
+
+def test_endless_seconds_are_refused_and_half_a_character_ends_nothing(bank: Bank, tmp_path: Path):
+    reading, writing = os.pipe()
+    os.write(
+        writing, b'{"answer": [0], "seconds": 1e999}\n{"answer": "\\ud800"}\n{"answer": [0]}\n'
+    )
+    os.close(writing)
+    sink = io.BytesIO()
+    with Diary(tmp_path / "d") as diary, os.fdopen(reading, "rb", 0) as source:
+        desk = JsonDesk(source.fileno(), sink, 0.0)
+        questions = [bank.questions["t/pick"]]
+        Study(
+            questions, diary, desk, lambda: NOW, lang="en", seed=1, prove=prove, show=lambda _: None
+        ).run()
+    printed = [json.loads(line) for line in sink.getvalue().splitlines()]
+    assert printed[1]["error"]["key"] == "study.line_seconds"
+    assert "verdict" in words(printed)
+    assert words(printed)[-1] == "end"
