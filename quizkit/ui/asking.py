@@ -19,6 +19,8 @@ class Asking:
     def __init__(self, screen: Screen, keyboard: Keyboard, moment: Moment) -> None:
         self.moment = moment
         self.hand = Hand(screen, keyboard, moment)
+        # Whether an answer was handed in by leaving while its points were being ticked.
+        self.left = False
 
     def answer(self) -> Given | Command:
         """Show the question and wait for an answer or a command."""
@@ -126,10 +128,12 @@ class Asking:
                 pressed = self.hand.press("tick", draft, len(rows))
             except KeyboardInterrupt:
                 # The answer was handed in before: it is kept, with the ticks it has by now.
+                self.left = True
                 break
             if isinstance(pressed, Command) and pressed.name != "quit":
                 return pressed
             if isinstance(pressed, Command) or pressed[0] == "submit":
+                self.left = isinstance(pressed, Command)
                 break
             place, at = _moved(pressed, draft.place, len(rows))
             draft = draft.but(place=place)

@@ -32,6 +32,7 @@ class TerminalDesk:
         self._narrow = False
         self._unsent = ""
         self._opened: Sequence[Section] = ()
+        self._left = False
 
     def meet(self, moment: Moment) -> Given | Command:
         """Show the moment and wait for an answer or a command."""
@@ -43,8 +44,11 @@ class TerminalDesk:
             shown = sections(moment)
             kept: list[Section] = [name for name in self._opened if name in shown]
             self._opened = kept + [name for name in shown if name not in kept]
+            if self._left:
+                asking.hand.notice = say("ui.kept_as_ticked", moment.lang)
             return asking.verdict(self._opened)
         said = asking.answer()
+        self._left = asking.left
         self._opened = ()
         self._unsent = ""
         if isinstance(said, Command) and said.name == "quit":

@@ -283,4 +283,8 @@ WORDS: Words = {
     "end_myths": {"zh": "踩到的误区", "en": "Misconceptions met"},
     "end_due": {"zh": "还有 {count} 题到期", "en": "{count} still due"},
     "end_next": {"zh": "下次复习 {date}", "en": "Next review on {date}"},
+    "kept_as_ticked": {
+        "zh": "你的答案已按现有的勾选记下；再按 Ctrl-C 或 q 退出。",
+        "en": "Your answer is kept with the ticks it had; Ctrl-C or q again to leave.",
+    },
 }
