@@ -86,6 +86,44 @@ def new(
 
 
 @bank.command()
+def flags(
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+) -> None:
+    """List the questions you flagged while studying, each with what you wrote."""
+    from quizkit.answer import flagged
+    from quizkit.diary import Diary
+    from quizkit.paths import diary_file
+    from quizkit.words import say
+
+    spoken = language(lang)
+    with Diary(diary_file()) as diary:
+        found = flagged(diary.answers())
+    if json:
+        import json as writer
+
+        rows = [
+            {
+                "question": row.question,
+                "at": row.at.isoformat(),
+                "edition": row.bank_hash,
+                "given": row.given,
+                "note": row.note,
+            }
+            for row in found
+        ]
+        said = {"schema": "quizkit/flags/1", "flags": rows}
+        typer.echo(writer.dumps(said, ensure_ascii=False))
+        return
+    for row in found:
+        said = row.note.partition(": ")[2] or say(f"bank.{row.note.replace('-', '_')}", spoken)
+        date = row.at.astimezone().date().isoformat()
+        typer.echo(f"{row.question}  {date}  {row.bank_hash}  {said}")
+    if not found:
+        typer.echo(say("bank.no_flags", spoken), err=True)
+
+
+@bank.command()
 def schema() -> None:
     """Print the JSON Schema of a question file, for editors that complete YAML."""
     import json

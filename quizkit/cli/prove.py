@@ -49,7 +49,7 @@ def prove(
             result = court.prove(question)
             results.append(result)
             if not json:
-                _say_result(result, spoken)
+                _say_result(result, bool(ids), spoken)
             if mutate and result.status == "proved":
                 mutations.append(court.mutate(question))
                 if not json:
@@ -107,13 +107,23 @@ def _chosen(
     return questions, [str(each) for each in asked]
 
 
-def _say_result(result: "Result", lang: "Lang") -> None:
+def _say_result(result: "Result", numbers: bool, lang: "Lang") -> None:
+    """The outcome; with `numbers`, or where it failed, what each run measured."""
     from quizkit.words import say
 
     word = say(f"prove.{result.status}", lang)
     typer.echo(f"{word}  {result.question}", err=True)
     for reason in result.reasons:
         typer.echo(f"        {reason}", err=True)
+    if result.judgement is None or not (numbers or result.status == "failed"):
+        return
+    for run in result.judgement.runs:
+        bound = ", ".join(f"{name}={value:g}" for name, value in run.bindings.items())
+        named = {name for claim in result.judgement.claims for name in claim.claim.names}
+        for name in sorted(named & set(run.report.metrics)):
+            value, how = run.report.metrics[name], run.report.how[name]
+            shown = [*value] if isinstance(value, tuple) else value
+            typer.echo(f"        {bound or '-'}: {name} = {shown} ({how})", err=True)
 
 
 def _say_mutation(mutation: "Mutation", lang: "Lang") -> None:

@@ -19,6 +19,12 @@ WORDS: Words = {
         "zh": "没有找到含“{text}”的题",
         "en": "No question holds “{text}”",
     },
+    "no_flags": {
+        "zh": "没有标记过的题。做题时按 f 标记",
+        "en": "Nothing is flagged. Press f while studying to flag a question",
+    },
+    "flag": {"zh": "（没写说明）", "en": "(no comment)"},
+    "i_was_right": {"zh": "我答对了", "en": "I was right"},
     "no_term": {
         "zh": "术语表里没有“{text}”",
         "en": "No term holds “{text}”",

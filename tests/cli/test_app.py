@@ -159,3 +159,17 @@ def test_the_list_of_commands_speaks_the_readers_language(tmp_path: Path):
     english = run(tmp_path, "--help").stdout
     assert "A timed mock interview" in english
     assert "限时模拟面试" not in english
+
+
+def test_what_is_flagged_is_listed_until_the_flag_is_taken_off(tmp_path: Path):
+    assert "Nothing is flagged" in run(tmp_path, "bank", "flags").stderr
+    lines = ['{"command": "flag", "text": "which convention?"}', '{"command": "quit"}']
+    env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
+    command = [*QUIZKIT, "study", "--json", "--topic", "pp"]
+    asked = subprocess.run(
+        command, input="\n".join(lines), capture_output=True, text=True, env=env, check=True
+    )
+    question = json.loads(asked.stdout.splitlines()[0])["ask"]["id"]
+    listed = json.loads(run(tmp_path, "bank", "flags", "--json").stdout)["flags"]
+    assert [flag["question"] for flag in listed] == [question]
+    assert question in run(tmp_path, "bank", "flags").stdout

@@ -1,11 +1,16 @@
 """Every answer of the shipped bank is held against its run, and every key is changed once."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from quizkit.bank.model import Question
+from quizkit.bank.model import KINDS, Kind, Question
 from quizkit.bank.reader import Bank
+from quizkit.bank.template import template
 from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import catalogue
 from quizkit.paths import QUESTIONS
@@ -28,3 +33,19 @@ def test_the_key_hangs_on_the_run(court: Court, question: Question):
     result = court.prove(question)
     assert result.status == "proved", result.reasons
     assert court.mutate(question).survived == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_draft_holds_against_its_run_as_it_stands(court: Court, kind: Kind, tmp_path: Path):
+    (tmp_path / "pp").mkdir()
+    (tmp_path / "pp" / "draft.yaml").write_text(template(kind), encoding="utf-8")
+    result = court.prove(Bank.load(tmp_path).questions["pp/draft"])
+    assert result.status == "proved", result.reasons
+
+
+def test_a_proof_asked_for_by_name_says_what_decided(tmp_path: Path):
+    command = [sys.executable, "-m", "quizkit", "prove", "pp/bubble-share", "--lang", "en"]
+    env = os.environ | {"QUIZKIT_HOME": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=True)
+    assert "p=3, m=5: bubble_1f1b = 0.285714" in done.stderr
+    assert "(clocked)" in done.stderr
