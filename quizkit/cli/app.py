@@ -6,7 +6,7 @@ and the first question come at once.
 
 import os
 import sys
-from errno import ENOSPC
+from errno import EBADF, ENOSPC
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -62,8 +62,10 @@ def main() -> None:
 
 
 def _run() -> int:
-    from quizkit.errors import QuizkitError
+    from quizkit.errors import LabError, QuizkitError
 
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        return _fail(LabError("file_write", file="stdout", reason=os.strerror(EBADF)))
     try:
         _speak(language())
         # Not standalone: typer would turn Ctrl-C into exit code 1.

@@ -52,9 +52,10 @@ def show_value(value: Value) -> str:
 def _setting(moment: Moment, proof: ProofView) -> list[RenderableType]:
     """Which run it was, in one line, and whether it was of the learner's own numbers."""
     report, lang = proof.report, moment.lang
-    command = f"{report.demo} {options(report)}".strip()
+    planted = f" --break {report.broken}" if report.broken else ""
+    command = f"quizkit demo {report.demo} --ranks {report.ranks}{planted} {options(report)}"
     lines: list[RenderableType] = [
-        Text(command, CODE, overflow="fold"),
+        Text(command.strip(), CODE, overflow="fold"),
         Text(state(report, lang), overflow="fold"),
     ]
     if report.broken:

@@ -173,3 +173,14 @@ def test_what_is_flagged_is_listed_until_the_flag_is_taken_off(tmp_path: Path):
     listed = json.loads(run(tmp_path, "bank", "flags", "--json").stdout)["flags"]
     assert [flag["question"] for flag in listed] == [question]
     assert question in run(tmp_path, "bank", "flags").stdout
+
+
+def test_without_a_standard_output_there_is_one_sentence(tmp_path: Path):
+    env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
+    line = f"{' '.join(QUIZKIT)} study </dev/null >&-"
+    done = subprocess.run(
+        ["bash", "-c", line], stderr=subprocess.PIPE, text=True, env=env, timeout=60, check=False
+    )
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert "stdout" in done.stderr
