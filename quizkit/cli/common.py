@@ -1,11 +1,15 @@
 """What every command shares: which language it speaks, and how a failure leaves."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quizkit.errors import DiaryError, UsageError
 from quizkit.words import Lang
+
+if TYPE_CHECKING:
+    from quizkit.bank.reader import Bank
 
 LANG_HELP = "Language of the words: zh or en. Default: config, else the locale."
 BANK_HELP = "Another folder of questions beside the shipped ones. May be repeated."
@@ -39,6 +43,17 @@ def choose_topics(folder: Path, banks: Sequence[Path], wanted: Sequence[str]) ->
         if topic not in known:
             raise UsageError("topic", name=topic, hint=nearest(topic, known))
     return set(wanted) or None
+
+
+def joined_bank(banks: Sequence[Path], topics: Collection[str] | None) -> "Bank":
+    """The shipped questions of some topics, or of all, and those of the user's own banks."""
+    from quizkit.bank.reader import Bank
+    from quizkit.paths import QUESTIONS
+
+    found = Bank.load(QUESTIONS, topics)
+    for folder in banks:
+        found = found.joined(Bank.load(folder, topics))
+    return found
 
 
 def _configured() -> str | None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language
+from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, joined_bank, language
 
 if TYPE_CHECKING:
     from quizkit.bank.model import Question
@@ -86,9 +86,7 @@ def _chosen(
         raise UsageError("prove_what")
     chosen = choose_topics(QUESTIONS, banks, topics) or set[str]()
     wanted = None if everything else chosen | {name.split("/")[0] for name in ids}
-    bank = Bank.load(QUESTIONS, wanted)
-    for folder in banks:
-        bank = bank.joined(Bank.load(folder, wanted))
+    bank = joined_bank(banks, wanted)
     for name in ids:
         if name not in bank.questions:
             broken = [p for p in bank.problems if p.file == f"{name}.yaml"]

@@ -1,16 +1,14 @@
 """`quizkit show`, `list`, `search`, `glossary`: read the bank."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language
+from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, joined_bank, language
 
 if TYPE_CHECKING:
     from quizkit.bank.model import Question
-    from quizkit.bank.reader import Bank
 
 Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
 Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
@@ -40,13 +38,13 @@ def show(
     from quizkit.ui.reading import whole
 
     spoken = language(lang)
-    shelf = _bank(bank or [], {name.split("/")[0]})
-    question = shelf.questions.get(name)
+    found = joined_bank(bank or [], {name.split("/")[0]})
+    question = found.questions.get(name)
     if question is None:
-        broken = [problem for problem in shelf.problems if problem.file == f"{name}.yaml"]
+        broken = [problem for problem in found.problems if problem.file == f"{name}.yaml"]
         if broken:
             raise BankError("question_broken", problems="\n".join(str(p) for p in broken))
-        known = _bank(bank or [], None).questions
+        known = joined_bank(bank or [], None).questions
         raise UsageError("question", name=name, hint=nearest(name, known))
     if json:
         _print({"schema": "quizkit/questions/1", "questions": [_row(question)]})
@@ -71,7 +69,7 @@ def list_questions(
 
     spoken = language(lang)
     chosen = choose_topics(QUESTIONS, bank or [], topic or [])
-    questions = [*_bank(bank or [], chosen).questions.values()]
+    questions = [*joined_bank(bank or [], chosen).questions.values()]
     if json:
         rows = [_row(question) for question in questions]
         _print({"schema": "quizkit/questions/1", "questions": rows})
@@ -98,7 +96,7 @@ def search(
 
     spoken = language(lang)
     wanted = " ".join(text)
-    found = find(_bank(bank or [], None).questions.values(), wanted)
+    found = find(joined_bank(bank or [], None).questions.values(), wanted)
     if json:
         _print({"schema": "quizkit/questions/1", "questions": [_row(each) for each in found]})
     elif found:
@@ -139,16 +137,6 @@ def glossary(
     else:
         typer.echo(say("bank.no_term", spoken, text=" ".join(text or [])), err=True)
         raise typer.Exit(1)
-
-
-def _bank(banks: Sequence[Path], topics: set[str] | None) -> "Bank":
-    from quizkit.bank.reader import Bank
-    from quizkit.paths import QUESTIONS
-
-    found = Bank.load(QUESTIONS, topics)
-    for folder in banks:
-        found = found.joined(Bank.load(folder, topics))
-    return found
 
 
 def _row(question: "Question") -> dict[str, Any]:

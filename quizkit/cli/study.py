@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language
+from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, joined_bank, language
 
 if TYPE_CHECKING:
     from quizkit.bank.reader import Bank
@@ -56,8 +56,8 @@ def study(
 
     spoken = language(lang)
     levels, kinds = _levels(level), _kinds(kind or [])
-    shelf = _bank(topic or [], bank or [], spoken)
-    questions = chosen(shelf.questions.values(), (), levels, kinds)
+    read = _bank(topic or [], bank or [], spoken)
+    questions = chosen(read.questions.values(), (), levels, kinds)
     if not questions:
         raise UsageError("nothing_chosen")
     place = _desk(json, plain, spoken)
@@ -72,7 +72,7 @@ def study(
             prove=lab.prove,
             show=lab.show,
             limit=limit,
-            myths=shelf.myths,
+            myths=read.myths,
         )
         lab.warm_soon()
         try:
@@ -108,18 +108,15 @@ def due(
 
 
 def _bank(topics: Sequence[str], banks: Sequence[Path], lang: "Lang") -> "Bank":
-    from quizkit.bank.reader import Bank
     from quizkit.paths import QUESTIONS
     from quizkit.words import say
 
     wanted = choose_topics(QUESTIONS, banks, topics)
-    shelf = Bank.load(QUESTIONS, wanted)
-    for folder in banks:
-        shelf = shelf.joined(Bank.load(folder, wanted))
-    broken = {problem.file for problem in shelf.problems if problem.severity == "error"}
+    found = joined_bank(banks, wanted)
+    broken = {problem.file for problem in found.problems if problem.severity == "error"}
     if broken:
         typer.echo(say("study.broken", lang, count=len(broken)), err=True)
-    return shelf
+    return found
 
 
 def _levels(text: str | None) -> tuple[int, int]:

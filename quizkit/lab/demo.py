@@ -9,6 +9,8 @@ from quizkit.errors import UsageError
 from quizkit.lab.report import Scalar
 from quizkit.near import nearest
 
+HANGING = 3.0  # seconds for a break that is known never to end
+
 Kind = Literal["int", "float", "bool", "str"]
 KINDS: Mapping[str, type[Scalar]] = {"int": int, "float": float, "bool": bool, "str": str}
 

@@ -9,6 +9,7 @@ from quizkit.bank.model import Question
 from quizkit.errors import QuizkitError, UsageError
 from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import Demo
+from quizkit.lab.demo import HANGING
 from quizkit.lab.report import Report, Setting
 from quizkit.proof.judge import Judgement, Run, judge
 from quizkit.proof.mutate import mutants, without_break
@@ -19,7 +20,6 @@ from quizkit.proof.view import ProofView, view
 Status = Literal["proved", "failed", "skipped", "sourced"]
 # Errors that say nothing about the question: the environment lacks what the run needs.
 NOT_HERE = frozenset({"torch_missing", "bench_environment"})
-HANGING = 3.0  # seconds
 Runner = Callable[[Setting], Report]
 
 
