@@ -17,6 +17,7 @@ ORDER = [
     {"near", "words"},
     {"errors"},
     {"paths", "answer"},
+    {"calc"},
     {"bank", "lab", "diary"},
     {"proof"},
     {"tutor"},

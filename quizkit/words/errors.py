@@ -178,4 +178,16 @@ WORDS: Words = {
         "zh": "没有没面完的面试。开始一场：quizkit mock --list",
         "en": "No interview was left open. To start one: quizkit mock --list",
     },
+    "calc_input": {
+        "zh": "calc {sheet} 没有 {name} 这个输入，您要的可能是：{hint}",
+        "en": "calc {sheet} has no input {name}; perhaps you mean: {hint}",
+    },
+    "calc_missing": {
+        "zh": "calc {sheet} 还缺 {name}。全部选项：quizkit calc {sheet} --help",
+        "en": "calc {sheet} needs {name}. All options: quizkit calc {sheet} --help",
+    },
+    "calc_value": {
+        "zh": "{name} 不能是 {value}；可以是：{wanted}",
+        "en": "{name} cannot be {value}; it can be: {wanted}",
+    },
 }

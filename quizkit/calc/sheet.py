@@ -1,0 +1,131 @@
+"""A calculator is a sheet: named inputs with their defaults, and the figures worked out of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from quizkit.calc.figure import Figure, Value
+from quizkit.errors import UsageError
+from quizkit.near import nearest
+
+Kind = Literal[
+    "count", "size", "rate", "time", "speed", "number", "numbers", "choice", "flag", "file"
+]
+
+
+class CalcError(UsageError):
+    """A sum that makes no sense for these inputs; the message says why and what would."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One argument of a sheet, and the option of the same name.
+
+    Kinds: count (a whole number from `least`), size (bytes), rate (bytes/s), time (seconds), speed
+    (FLOP/s), number (from `least`), numbers (a list), choice, flag, file (a path).
+    """
+
+    name: str
+    kind: Kind = "count"
+    default: Value | None = None
+    choices: tuple[str | int, ...] = ()
+    least: float = 1
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """A wrong formula of the inputs that people use, and the words key of what they forgot."""
+
+    formula: str
+    forgot: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quiz:
+    """How a sheet becomes a question: which figure is asked, and what is drawn if not given."""
+
+    figure: str
+    unit: str
+    draws: Mapping[str, tuple[int | float, ...]]
+    traps: tuple[Trap, ...] = ()
+    scale: float = 1.0
+    """How many of the figure's own units make one `unit`: 1e9 for GB of bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """A sheet with its numbers in: every input (defaults too) and every figure there is."""
+
+    sheet: "Sheet"
+    inputs: Mapping[str, Value | None]
+    given: frozenset[str]
+    figures: Mapping[str, Value]
+
+    @property
+    def values(self) -> Mapping[str, Value | None]:
+        """Inputs and figures by name."""
+        return {**self.inputs, **self.figures}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One calculator. `rules` look at all inputs and raise CalcError for what cannot be."""
+
+    name: str
+    inputs: Sequence[Input]
+    figures: Sequence[Figure]
+    rules: Sequence[Callable[[Mapping[str, Value | None]], None]] = ()
+    quiz: Quiz | None = None
+    _named: Mapping[str, Input] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_named", {each.name: each for each in self.inputs})
+
+    def input(self, name: str) -> Input:
+        """The input of that name. Raises UsageError with the nearest one."""
+        if name not in self._named:
+            hint = nearest(name, self._named)
+            raise UsageError("calc_input", name=name, sheet=self.name, hint=hint)
+        return self._named[name]
+
+    def work(self, given: Mapping[str, Value | None]) -> Worked:
+        """Work every figure out. Raises UsageError or CalcError for inputs that cannot be."""
+        said = {name: value for name, value in given.items() if value is not None}
+        for name, value in said.items():
+            _fits(self.input(name), value)
+        for each in self.inputs:
+            if each.required and each.name not in said:
+                raise UsageError("calc_missing", name=option(each.name), sheet=self.name)
+        inputs = {each.name: said.get(each.name, each.default) for each in self.inputs}
+        for rule in self.rules:
+            rule(inputs)
+        values = dict(inputs)
+        figures: dict[str, Value] = {}
+        for each in self.figures:
+            value = each(values)
+            if value is not None:
+                values[each.name] = figures[each.name] = value
+        return Worked(self, inputs, frozenset(said), figures)
+
+
+def option(name: str) -> str:
+    """The option of an input: `backward_input` is `--backward-input`."""
+    return "--" + name.replace("_", "-")
+
+
+def _fits(each: Input, value: Value) -> None:
+    """Refuse a value that is not of the input's kind."""
+    if each.kind == "choice":
+        good = value in each.choices
+    elif each.kind in ("flag", "file"):
+        good = isinstance(value, bool if each.kind == "flag" else str)
+    elif each.kind == "numbers":
+        good = isinstance(value, list) and all(item > 0 for item in value)
+    else:
+        number = not isinstance(value, (bool, str, list))
+        good = number and value >= each.least and value < float("inf")
+        good = good and (each.kind != "count" or value == int(value))
+    if not good:
+        wanted = ", ".join(map(str, each.choices)) or f"{each.kind} >= {each.least:g}"
+        raise UsageError("calc_value", name=option(each.name), value=value, wanted=wanted)
