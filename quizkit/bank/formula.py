@@ -3,6 +3,7 @@
 A subset of Python expressions, checked when it is read and bounded in size and time; it can do
 nothing but arithmetic. Values are numbers, booleans, strings (which only compare) and flat lists.
 A list compares with a list of the same length, element by element; list with scalar is an error.
+A figure of a calculator is a function of its inputs by keyword: `memory_weights_bytes(params=p)`.
 What is not finite is an error too: a claim about NaN is neither true nor false.
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from quizkit.bank.functions import FUNCTIONS, Number, Value, is_number, kind_of
+from quizkit.calc import sheets
 from quizkit.near import nearest
 
 LONGEST_SOURCE = 600
@@ -96,9 +98,9 @@ def _check(node: ast.AST, names: set[str], depth: int) -> None:
         case ast.Subscript(value=value, slice=index):
             children = [value, index]
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
-            if name not in FUNCTIONS:
-                raise FormulaError(_unknown_function(name))
-            allowed = ("rel", "abs") if name == "isclose" else ()
+            allowed = _keywords(name)
+            if args and name not in FUNCTIONS:
+                raise FormulaError(f"`{name}` takes its inputs by name: {', '.join(allowed)}")
             for keyword in keywords:
                 if keyword.arg not in allowed:
                     raise FormulaError(f"`{name}` takes no argument `{keyword.arg}`")
@@ -117,8 +119,14 @@ def _shown(node: ast.AST) -> str:
         return f"{type(node).__name__} nested too deeply"
 
 
-def _unknown_function(name: str) -> str:
-    return f"unknown function `{name}`; did you mean `{nearest(name, FUNCTIONS)}`?"
+def _keywords(name: str) -> Collection[str]:
+    """What a function takes by keyword. Raises FormulaError where there is no such function."""
+    if name in FUNCTIONS:
+        return ("rel", "abs") if name == "isclose" else ()
+    if found := sheets.find(name):
+        return sorted(found.inputs)
+    hint = nearest(name, [*FUNCTIONS, *sheets.names()])
+    raise FormulaError(f"unknown function `{name}`; did you mean `{hint}`?")
 
 
 def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:
@@ -151,7 +159,7 @@ def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:
         case ast.Subscript(value=target, slice=index):
             return _item(_value(target, values), _value(index, values), node)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
-            named = {str(k.arg): _number(_value(k.value, values), k.value) for k in keywords}
+            named = {str(k.arg): _value(k.value, values) for k in keywords}
             return _call(name, [_value(arg, values) for arg in args], named, node)
         case _:
             raise AssertionError(f"unchecked node {ast.dump(node)}")
@@ -253,12 +261,14 @@ def _item(value: Value, index: Value, node: ast.AST) -> Value:
     return value[index]
 
 
-def _call(name: str, args: list[Value], named: dict[str, Number], node: ast.AST) -> Value:
+def _call(name: str, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
+    function = FUNCTIONS.get(name) or sheets.find(name)
+    assert function is not None, name
     try:
-        return _finite(FUNCTIONS[name](*args, **named), f"`{ast.unparse(node)}`")
+        return _finite(function(*args, **named), f"`{ast.unparse(node)}`")
     except FormulaError:
         raise
-    except (TypeError, ValueError, OverflowError, IndexError) as error:
+    except (TypeError, ValueError, OverflowError, ArithmeticError, IndexError) as error:
         raise FormulaError(f"`{ast.unparse(node)}`: {error}") from error
 
 

@@ -42,7 +42,8 @@ class Figure:
         last = tree.body[0]
         assert isinstance(last, ast.FunctionDef), self.name
         result = last.body[-1]
-        assert isinstance(result, ast.Return) and result.value is not None, self.name
+        assert isinstance(result, ast.Return), self.name
+        assert result.value is not None, self.name
         return result.value
 
 
@@ -58,8 +59,6 @@ def figure(unit: str, source: str) -> Callable[[Callable[..., Value]], Figure]:
 
 def shown(value: object) -> str:
     """A value as a formula shows it: 7.5e+09 rather than ten digits."""
-    if isinstance(value, list):
-        return "[" + ", ".join(shown(item) for item in value) + "]"  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return repr(value)
     return str(value) if isinstance(value, int) and abs(value) < 10**7 else f"{value:.6g}"
@@ -72,16 +71,16 @@ class _Fill(ast.NodeTransformer):
         self._known = known
         self._names = {**constants, **known}
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         value = self._names.get(node.id)
         if node.id not in self._known and not isinstance(value, (int, float)):
             return node
         return ast.Name(shown(value))
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:  # noqa: N802
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         return self.visit(node.body if self._worth(node.test) else node.orelse)
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:  # noqa: N802
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         return ast.Name(shown(self._worth(node)))
 
     def _worth(self, node: ast.expr) -> object:

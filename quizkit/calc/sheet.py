@@ -123,9 +123,9 @@ def _fits(each: Input, value: Value) -> None:
     elif each.kind == "numbers":
         good = isinstance(value, list) and all(item > 0 for item in value)
     else:
-        number = not isinstance(value, (bool, str, list))
-        good = number and value >= each.least and value < float("inf")
-        good = good and (each.kind != "count" or value == int(value))
+        number = None if isinstance(value, (bool, str, list)) else value
+        good = number is not None and each.least <= number < float("inf")
+        good = good and (each.kind != "count" or number == int(number or 0))
     if not good:
         wanted = ", ".join(map(str, each.choices)) or f"{each.kind} >= {each.least:g}"
         raise UsageError("calc_value", name=option(each.name), value=value, wanted=wanted)

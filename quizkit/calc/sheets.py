@@ -1,6 +1,6 @@
 """Every calculator by its name, and every figure by the name that questions call it by."""
 
-from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
@@ -32,24 +32,37 @@ def called(sheet_name: str, figure: str) -> str:
     return figure if figure.split("_")[0] == sheet_name else f"{sheet_name}_{figure}"
 
 
-@cache
-def functions() -> Mapping[str, Callable[..., Value]]:
-    """Every figure of every sheet, as a function of the sheet's inputs by keyword."""
-    found: dict[str, Callable[..., Value]] = {}
-    for name in NAMES:
-        for each in sheet(name).figures:
-            found[called(name, each.name)] = _function(name, each.name)
-    return found
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """One figure of a sheet, as a function of the sheet's inputs by keyword."""
 
+    sheet: str
+    figure: str
+    inputs: frozenset[str]
 
-def _function(name: str, figure: str) -> Callable[..., Value]:
-    def worked(**inputs: Value) -> Value:
+    def __call__(self, **inputs: Value) -> Value:
+        """The figure. Raises ValueError for inputs it does not take or that cannot be."""
         try:
-            figures = sheet(name).work(inputs).figures
+            figures = sheet(self.sheet).work(inputs).figures
         except QuizkitError as error:
             raise ValueError(str(error)) from error
-        if figure not in figures:
-            raise ValueError(f"not given enough to work out {figure}")
-        return figures[figure]
+        if self.figure not in figures:
+            raise ValueError(f"not given enough to work out {self.figure}")
+        return figures[self.figure]
 
-    return worked
+
+@cache
+def find(name: str) -> Sum | None:
+    """The figure that questions call by this name, if there is one. Only its sheet is loaded."""
+    sheet_name = name.split("_")[0]
+    if sheet_name not in NAMES:
+        return None
+    found = sheet(sheet_name)
+    inputs = frozenset(each.name for each in found.inputs)
+    names = {called(sheet_name, each.name): each.name for each in found.figures}
+    return Sum(sheet_name, names[name], inputs) if name in names else None
+
+
+def names() -> list[str]:
+    """What every figure of every sheet is called by questions."""
+    return [called(name, each.name) for name in NAMES for each in sheet(name).figures]
