@@ -190,4 +190,100 @@ WORDS: Words = {
         "zh": "{name} 不能是 {value}；可以是：{wanted}",
         "en": "{name} cannot be {value}; it can be: {wanted}",
     },
+    "calc_unknown": {
+        "zh": "没有名为 {name} 的计算器。可以试试：{hint}。全部列表：quizkit calc",
+        "en": "There is no calculator {name}. Try: {hint}. For a list: quizkit calc",
+    },
+    "calc_option": {
+        "zh": "calc {sheet} 没有选项 {name}。可以试试：{hint}。全部选项：quizkit calc {sheet} --help",
+        "en": "calc {sheet} has no option {name}. Try: {hint}. All options: quizkit calc {sheet} --help",
+    },
+    "calc_stray": {
+        "zh": "{given} 前面没有选项名。先写计算器的名字，再写选项：quizkit calc {sheet} --选项 值",
+        "en": "{given} follows no option. The calculator's name comes first, then its options: quizkit calc {sheet} --option value",
+    },
+    "calc_quantity": {
+        "zh": "{name} 看不懂 {given}。可以这样写：{examples}",
+        "en": "{name} cannot read {given}. It reads for example: {examples}",
+    },
+    "calc_choice": {
+        "zh": "{name} 没有 {given} 这个选择。可以试试：{hint}",
+        "en": "{name} has no choice {given}. Try: {hint}",
+    },
+    "calc_first": {
+        "zh": "{given} 要跟在计算器的名字后面：quizkit calc memory {given} …。全部列表：quizkit calc",
+        "en": "{given} belongs after the name of a calculator: quizkit calc memory {given} ... For a list: quizkit calc",
+    },
+    "calc_one_chunk": {
+        "zh": "{schedule} 每张卡只有一段，不能是 --virtual {virtual}；要多段请用 interleaved、zb-v 或 dualpipe-v",
+        "en": "{schedule} has one chunk on each device, not --virtual {virtual}; for more take interleaved, zb-v or dualpipe-v",
+    },
+    "calc_two_chunks": {
+        "zh": "{schedule} 每张卡正好两段，不能是 --virtual {virtual}；去掉 --virtual 即可",
+        "en": "{schedule} has exactly two chunks on each device, not --virtual {virtual}; leave --virtual out",
+    },
+    "calc_interleaved": {
+        "zh": "interleaved 要求 micro-batch 数能被 stage 数整除：每段连续跑 {stages} 个，{microbatches} 个除不尽。可以换 {microbatches} 附近 {stages} 的倍数，或用 1f1b",
+        "en": "interleaved needs a multiple of the stages as micro-batches: a chunk runs {stages} in a row, and {microbatches} do not divide. Take a multiple of {stages}, or 1f1b",
+    },
+    "calc_dualpipe": {
+        "zh": "dualpipe 要求 stage 数为偶数、micro-batch 数（两个方向合计）为偶数且不少于 2 × stage 数，不能是 {stages} 个 stage 配 {microbatches} 个 micro-batch",
+        "en": "dualpipe needs an even number of stages and an even number of micro-batches (both directions together), at least 2 x stages; not {stages} stages with {microbatches} micro-batches",
+    },
+    "calc_dualpipe_v": {
+        "zh": "dualpipe-v 至少要 2 × stage 数个 micro-batch，不能是 {stages} 个 stage 配 {microbatches} 个",
+        "en": "dualpipe-v needs at least 2 x stages micro-batches, not {microbatches} with {stages} stages",
+    },
+    "calc_order_ranks": {
+        "zh": "这份顺序有 {given} 行（每个 rank 一行），而 --stages 是 {stages}",
+        "en": "The order has {given} lines (one a rank), but --stages is {stages}",
+    },
+    "calc_order_foreign": {
+        "zh": "{where}：{op} 不归这个 rank 跑（编号超出范围，或属于别的 rank）",
+        "en": "{where}: {op} is not this rank's to run (a number out of range, or another rank's)",
+    },
+    "calc_order_twice": {
+        "zh": "{where}：{op} 跑了两次",
+        "en": "{where}: {op} runs twice",
+    },
+    "calc_order_early": {
+        "zh": "{where}：{op} 需要的 {needed} 在它之前没有跑",
+        "en": "{where}: {op} needs {needed}, which does not run before it",
+    },
+    "calc_order_missing": {
+        "zh": "{where}：缺 {op}",
+        "en": "{where}: {op} is missing",
+    },
+    "calc_order_pair": {
+        "zh": "{where}：+ 只能连接一个 F 和紧跟其后的 B 或 I（看到 {op}）",
+        "en": "{where}: + joins an F to the B or I right after it (found {op})",
+    },
+    "calc_deadlock": {
+        "zh": "死锁：下面这些操作互相等待（左边等右边先跑完）\n  {cycle}",
+        "en": "Deadlock: these operations wait for each other (the left for the right)\n  {cycle}",
+    },
+    "calc_memory_nothing": {
+        "zh": "calc memory 要么给 --params，要么给 --fit（求放得下的最大模型）",
+        "en": "calc memory needs --params, or --fit to ask for the largest model that fits",
+    },
+    "calc_memory_master": {
+        "zh": "fp32 的权重自己就是主权重，再存一份是重复的：加上 --no-master",
+        "en": "fp32 weights are their own master copy; a second one counts twice: add --no-master",
+    },
+    "calc_activations_divides": {
+        "zh": "{name} = {value} 不能均分成 {parts} 份",
+        "en": "{name} = {value} cannot be cut into {parts} equal parts",
+    },
+    "calc_activations_interleaved": {
+        "zh": "interleaved 需要两级以上，且 micro-batch 数（{microbatches}）是级数（{pp}）的倍数",
+        "en": "interleaving needs two stages or more, and micro-batches ({microbatches}) in multiples of the stages ({pp})",
+    },
+    "calc_kv_kind": {
+        "zh": "缓存要么由头给出（--kv-heads 和 --head-dim），要么由隐向量给出（--latent-dim），不能都给或都不给",
+        "en": "A cache is of heads (--kv-heads and --head-dim) or latent (--latent-dim): give one of the two",
+    },
+    "calc_kv_groups": {
+        "zh": "{heads} 个注意力头不能均分给 {kv_heads} 个 KV 头",
+        "en": "{heads} attention heads cannot share {kv_heads} KV heads evenly",
+    },
 }
