@@ -1,0 +1,66 @@
+"""How long a training run takes: FLOPs of all tokens over FLOP/s of all GPUs."""
+
+from quizkit.calc.figure import Value, figure
+from quizkit.calc.sheet import Input, Quiz, Sheet, Trap
+from quizkit.calc.transformer import (
+    MEGATRON,
+    attention_flops_per_token,
+    flops_per_token,
+    heads_divide,
+    matrix_params,
+    model_flops_per_token,
+    sized,
+    sizes,
+)
+
+SECONDS_PER_DAY = 86_400
+
+
+@figure("FLOP", MEGATRON[:-10] + ", eq. 4 with full recomputation: 8 T P")
+def total_flops(tokens: float, flops_per_token: float) -> Value:
+    """What the hardware does in the whole run."""
+    return tokens * flops_per_token
+
+
+@figure("days", MEGATRON[:-10] + ", eq. 4: 8 T P / (n X)")
+def days(total_flops: float, gpus: int, achieved: float) -> Value:
+    """Time of the run at the FLOP/s each GPU achieves, counted with recomputation if there is."""
+    return total_flops / (gpus * achieved) / SECONDS_PER_DAY
+
+
+SHEET = Sheet(
+    "days",
+    inputs=[
+        Input("params", "number", 0, least=0),
+        Input("tokens", "number", required=True),
+        Input("gpus", required=True),
+        Input("achieved", "speed", required=True),
+        *sizes(),
+    ],
+    figures=[
+        matrix_params,
+        attention_flops_per_token,
+        model_flops_per_token,
+        flops_per_token,
+        total_flops,
+        days,
+    ],
+    rules=[sized, heads_divide],
+    quiz=Quiz(
+        "days",
+        "days",
+        draws={
+            "params": (7e9, 13e9, 70e9),
+            "tokens": (1e12, 2e12),
+            "gpus": (256, 512, 1024),
+            "achieved": (400e12, 450e12),
+        },
+        traps=(
+            Trap("2 * params * tokens / (gpus * achieved) / 86400", "days_forward_only"),
+            Trap(
+                "(6 if recompute == 'full' else 8) * params * tokens / (gpus * achieved) / 86400",
+                "days_recompute",
+            ),
+        ),
+    ),
+)

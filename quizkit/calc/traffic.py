@@ -1,0 +1,328 @@
+"""What a GPU of a middle stage sends in one step, by axis of parallelism, and for how long.
+
+Collectives are rings, so that (n-1)/n of a payload is sent for each half of an all-reduce. Counted
+is one rank with ceil(layers / pp) layers and params / (tp pp) parameters; embedding and logits are
+not. dp_bytes is the gradients' all-reduce of plain data parallelism and 0 under ZeRO, whose
+messages are zero_bytes: one of the two is always 0. Both run over dp * cp ranks, since the ranks
+of a sequence hold the same parameters.
+"""
+
+from collections.abc import Mapping
+from math import ceil
+
+from quizkit.calc.figure import Value, figure
+from quizkit.calc.sheet import CalcError, Input, Quiz, Sheet, Trap
+from quizkit.calc.transformer import RECOMPUTE
+
+ZERO = "Rajbhandari et al., ZeRO, SC 2020, section 7"
+MEGATRON = "Narayanan et al., Megatron-LM, SC 2021, section 3.2"
+SEQUENCE_PARALLEL = "Korthikanti et al., 2022, section 4.2.2"
+RING_ATTENTION = "Liu et al., Ring Attention, 2023, section 3"
+ORDER = "the axes lie tp, cp, dp, pp, so that tp changes fastest from rank to rank"
+
+
+def inside(node: int, **axes: int) -> str:
+    """Which axes stay within a node when they are laid out in this order."""
+    reach, names = 1, list[str]()
+    for name, size in axes.items():
+        reach *= size
+        if size > 1 and reach <= node:
+            names.append(name)
+    return " ".join(names) or "-"
+
+
+@figure("count", ZERO + ": data parallelism repeats what tp and pp have cut")
+def params_per_gpu(params: float, tp: int, pp: int) -> Value:
+    """Parameters that a GPU would hold without ZeRO."""
+    return params / (tp * pp)
+
+
+@figure("bytes", MEGATRON + ": b s h, of which a rank has s / cp")
+def activation_bytes(batch: int, seq: int, hidden: int, cp: int, dtype_bytes: float) -> Value:
+    """What stands between two layers for one micro-batch."""
+    return batch * seq * hidden * dtype_bytes / cp
+
+
+@figure("bytes", RING_ATTENTION + ": its own keys and values; tp shares out their heads")
+def kv_block_bytes(
+    batch: int,
+    seq: int,
+    hidden: int,
+    cp: int,
+    tp: int,
+    heads: int,
+    kv_heads: int,
+    head_dim: int,
+    dtype_bytes: float,
+) -> Value:
+    """Keys and values of one rank's tokens in one layer: what goes round in ring attention."""
+    return (
+        2
+        * batch
+        * (seq // cp)
+        * (
+            ceil((kv_heads if kv_heads > 0 else heads) / tp)
+            * (head_dim if head_dim > 0 else hidden // heads)
+            if heads
+            else hidden / tp
+        )
+        * dtype_bytes
+    )
+
+
+@figure("count", MEGATRON + ": layers are shared out over the stages")
+def layers_per_stage(layers: int, pp: int) -> Value:
+    """Layers of the fullest stage."""
+    return ceil(layers / pp)
+
+
+@figure("bytes", ZERO + ".1: an all-reduce is 2 Psi, times (n-1)/n of a ring")
+def dp_bytes(params_per_gpu: float, grad_bytes: float, dp: int, cp: int, zero: int) -> Value:
+    """Gradients' all-reduce of plain data parallelism, once a step; 0 under ZeRO."""
+    return 2 * (dp * cp - 1) * params_per_gpu * grad_bytes / (dp * cp) if zero == 0 else 0
+
+
+@figure("count", ZERO + ".2 for one micro-batch; from stage 2 on no rank keeps whole gradients")
+def scatters(zero: int, microbatches: int, accumulate: str) -> Value:
+    """Reduce-scatters of the gradients in a step."""
+    return 0 if zero == 0 else 1 if zero == 1 or accumulate == "whole" else microbatches
+
+
+@figure("count", ZERO + ".2 for one micro-batch: for the forward, and again for the backward")
+def gathers(zero: int, microbatches: int) -> Value:
+    """All-gathers of the parameters in a step."""
+    return 0 if zero == 0 else 2 * microbatches if zero == 3 else 1
+
+
+@figure("bytes", ZERO + ": 2 Psi for stages 1 and 2, 3 Psi for stage 3, times (n-1)/n")
+def zero_bytes(
+    params_per_gpu: float,
+    gathers: int,
+    scatters: int,
+    dtype_bytes: float,
+    grad_bytes: float,
+    dp: int,
+    cp: int,
+) -> Value:
+    """Gathering parameters and scattering gradients; 0 without ZeRO."""
+    return (
+        (dp * cp - 1) * params_per_gpu * (gathers * dtype_bytes + scatters * grad_bytes) / (dp * cp)
+    )
+
+
+@figure("count", MEGATRON + ": 2 all-reduces forward, 2 backward; " + SEQUENCE_PARALLEL)
+def tp_halves_per_layer(sequence_parallel: bool, recompute: str) -> Value:
+    """All-gathers and reduce-scatters of a layer; sequence parallelism gathers 2 inputs again."""
+    return 8 + (2 if sequence_parallel else 0) + (4 if recompute == "full" else 0)
+
+
+@figure("bytes", MEGATRON + ".2: 8 b s h (t-1)/t a layer and micro-batch, in elements")
+def tp_bytes(
+    activation_bytes: float,
+    tp_halves_per_layer: int,
+    layers_per_stage: int,
+    microbatches: int,
+    tp: int,
+) -> Value:
+    """All-reduces inside the layers, or the halves of them under sequence parallelism."""
+    return microbatches * layers_per_stage * tp_halves_per_layer * (tp - 1) * activation_bytes / tp
+
+
+@figure("bytes", MEGATRON + ".1: b s h to the next stage, and as much back")
+def pp_bytes(
+    activation_bytes: float, microbatches: int, pp: int, tp: int, sequence_parallel: bool
+) -> Value:
+    """Activations to the next stage and gradients to the one before; at an end only one of them."""
+    return microbatches * min(2, pp - 1) * activation_bytes / (tp if sequence_parallel else 1)
+
+
+@figure("count", RING_ATTENTION + ": K/V c-1 hops each way of the model, their gradients c")
+def cp_hops_per_layer(cp: int, recompute: str) -> Value:
+    """Blocks sent for one layer: K/V forward, K/V backward, dK/dV home; K/V again if recomputed."""
+    return 0 if cp == 1 else 3 * cp - 2 + (cp - 1 if recompute == "full" else 0)
+
+
+@figure("bytes", RING_ATTENTION)
+def cp_bytes(
+    kv_block_bytes: float, cp_hops_per_layer: int, layers_per_stage: int, microbatches: int
+) -> Value:
+    """Keys, values and their gradients going round."""
+    return microbatches * layers_per_stage * cp_hops_per_layer * kv_block_bytes
+
+
+@figure(
+    "count",
+    "a ring's step is a message; plain gradients and ZeRO 1, 2: one bucket; ZeRO 3: a layer",
+)
+def messages(
+    dp: int,
+    cp: int,
+    zero: int,
+    gathers: int,
+    scatters: int,
+    tp: int,
+    tp_halves_per_layer: int,
+    pp: int,
+    cp_hops_per_layer: int,
+    layers_per_stage: int,
+    microbatches: int,
+) -> Value:
+    """Messages this GPU sends in a step."""
+    return (
+        (dp * cp - 1)
+        * (
+            2
+            if zero == 0
+            else (gathers + scatters) * (max(1, layers_per_stage) if zero == 3 else 1)
+        )
+        + microbatches * layers_per_stage * (tp_halves_per_layer * (tp - 1) + cp_hops_per_layer)
+        + microbatches * min(2, pp - 1)
+    )
+
+
+@figure("axes", ORDER)
+def axes_inside_node(node: int, tp: int, cp: int, dp: int, pp: int) -> Value:
+    """Axes whose messages stay within a node; the others use the slower links."""
+    return inside(node, tp=tp, cp=cp, dp=dp, pp=pp)
+
+
+@figure("s", ORDER)
+def tp_seconds(tp_bytes: float, tp: int, node: int, intra: float, inter: float) -> Value:
+    """Time on the wire for tp."""
+    return tp_bytes / (intra if tp <= node else inter)
+
+
+@figure("s", ORDER)
+def cp_seconds(cp_bytes: float, tp: int, cp: int, node: int, intra: float, inter: float) -> Value:
+    """Time on the wire for cp; a ring is as slow as its slowest link."""
+    return cp_bytes / (intra if tp * cp <= node else inter)
+
+
+@figure("s", ORDER)
+def dp_seconds(
+    dp_bytes: float,
+    zero_bytes: float,
+    tp: int,
+    cp: int,
+    dp: int,
+    node: int,
+    intra: float,
+    inter: float,
+) -> Value:
+    """Time on the wire for data parallelism, ZeRO or not."""
+    return (dp_bytes + zero_bytes) / (intra if tp * cp * dp <= node else inter)
+
+
+@figure("s", ORDER)
+def pp_seconds(
+    pp_bytes: float, tp: int, cp: int, dp: int, pp: int, node: int, intra: float, inter: float
+) -> Value:
+    """Time on the wire for pp."""
+    return pp_bytes / (intra if tp * cp * dp * pp <= node else inter)
+
+
+@figure("s", "nothing overlaps and latency is left out: time on the wire, not time exposed")
+def seconds(tp_seconds: float, cp_seconds: float, dp_seconds: float, pp_seconds: float) -> Value:
+    """All axes one after another."""
+    return tp_seconds + cp_seconds + dp_seconds + pp_seconds
+
+
+def described(values: Mapping[str, Value | None]) -> None:
+    """An axis that moves activations needs to know how large they are."""
+    wanted = {
+        "tp": ("seq", "hidden", "layers"),
+        "pp": ("seq", "hidden"),
+        "cp": ("seq", "hidden", "layers"),
+    }
+    for axis, names in wanted.items():
+        missing = [f"--{name}" for name in names if not values[name]]
+        if values[axis] != 1 and missing:
+            raise CalcError("calc_traffic_sizes", axis=axis, missing=", ".join(missing))
+
+
+def shares(values: Mapping[str, Value | None]) -> None:
+    """What cannot be shared out evenly is refused."""
+    number = {
+        name: int(str(values[name]))
+        for name in ("seq", "cp", "tp", "heads", "hidden", "pp", "layers", "kv_heads")
+    }
+    parts = number["cp"] * (number["tp"] if values["sequence_parallel"] else 1)
+    for name, share in (("seq", parts), ("heads", number["tp"]), ("hidden", number["heads"])):
+        if share and number[name] % share and not (name == "hidden" and values["head_dim"]):
+            low = number[name] // share * share
+            raise CalcError(
+                "calc_share", name=name, value=number[name], parts=share, low=low, high=low + share
+            )
+    if number["layers"] and number["pp"] > number["layers"]:
+        raise CalcError("calc_stages", pp=number["pp"], layers=number["layers"])
+    if (number["kv_heads"] or values["head_dim"]) and not number["heads"]:
+        raise CalcError("calc_heads_missing")
+
+
+SHEET = Sheet(
+    "traffic",
+    inputs=[
+        Input("params", "number", required=True),
+        Input("dp", default=1),
+        Input("zero", "choice", 0, choices=(0, 1, 2, 3)),
+        Input("tp", default=1),
+        Input("pp", default=1),
+        Input("cp", default=1),
+        Input("seq", default=0, least=0),
+        Input("hidden", default=0, least=0),
+        Input("layers", default=0, least=0),
+        Input("batch", default=1),
+        Input("microbatches", default=1),
+        Input("heads", default=0, least=0),
+        Input("kv_heads", default=0, least=0),
+        Input("head_dim", default=0, least=0),
+        Input("dtype_bytes", "number", 2, least=0),
+        Input("grad_bytes", "number", 2, least=0),
+        Input("sequence_parallel", "flag", False),
+        RECOMPUTE,
+        Input("accumulate", "choice", "sharded", choices=("sharded", "whole")),
+        Input("node", default=8),
+        Input("intra", "rate", None),
+        Input("inter", "rate", None),
+    ],
+    figures=[
+        params_per_gpu,
+        layers_per_stage,
+        activation_bytes,
+        kv_block_bytes,
+        dp_bytes,
+        scatters,
+        gathers,
+        zero_bytes,
+        tp_halves_per_layer,
+        tp_bytes,
+        pp_bytes,
+        cp_hops_per_layer,
+        cp_bytes,
+        messages,
+        axes_inside_node,
+        tp_seconds,
+        cp_seconds,
+        dp_seconds,
+        pp_seconds,
+        seconds,
+    ],
+    rules=[described, shares],
+    quiz=Quiz(
+        "zero_bytes",
+        "GB",
+        draws={
+            "params": (7e9, 13e9, 70e9),
+            "dp": (4, 8, 16),
+            "zero": (1, 2, 3),
+        },
+        traps=(
+            Trap(
+                "(3 if zero < 3 else 2) * 2 * params * (dp - 1) / dp / 1e9", "traffic_other_stage"
+            ),
+            Trap("2 * params * (dp - 1) / dp / 1e9", "traffic_scatter_only"),
+            Trap("(2 if zero < 3 else 3) * 2 * params / dp / 1e9", "traffic_own_shard"),
+        ),
+        scale=1e9,
+    ),
+)
