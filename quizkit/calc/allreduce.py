@@ -155,9 +155,9 @@ SHEET = Sheet(
         "MB",
         draws={"bytes": (240_000_000, 480_000_000, 960_000_000), "ranks": (3, 4, 6, 8, 16)},
         traps=(
-            Trap("bytes * (ranks - 1) / ranks / 1e6", "allreduce_one_half"),
-            Trap("2 * bytes * (ranks - 1) / 1e6", "allreduce_whole_payload"),
-            Trap("2 * bytes / ranks / 1e6", "allreduce_one_step"),
+            Trap("bytes * (ranks - 1) / ranks", "allreduce_one_half"),
+            Trap("2 * bytes * (ranks - 1)", "allreduce_whole_payload"),
+            Trap("2 * bytes / ranks", "allreduce_one_step"),
         ),
         scale=1e6,
     ),

@@ -182,12 +182,11 @@ SHEET = Sheet(
         },
         traps=(
             Trap(
-                "(72 * layers * hidden ** 2 + 6 * hidden * vocab) / 1e9",
+                "72 * layers * hidden ** 2 + 6 * hidden * vocab",
                 "flops_no_attention",
             ),
             Trap(
-                "(24 * layers * hidden ** 2 + 4 * layers * hidden * seq + 2 * hidden * vocab)"
-                " / 1e9",
+                "24 * layers * hidden ** 2 + 4 * layers * hidden * seq + 2 * hidden * vocab",
                 "flops_forward_only",
             ),
         ),

@@ -63,9 +63,9 @@ SHEET = Sheet(
             "params": (7e9, 13e9, 30e9),
         },
         traps=(
-            Trap("100 * tokens_per_second * 2 * params / (gpus * peak)", "mfu_forward_only"),
-            Trap("100 * tokens_per_second * 8 * params / (gpus * peak)", "mfu_recompute"),
-            Trap("100 * tokens_per_second * 6 * params / (2 * gpus * peak)", "mfu_sparse_peak"),
+            Trap("tokens_per_second * 2 * params / (gpus * peak)", "mfu_forward_only"),
+            Trap("tokens_per_second * 8 * params / (gpus * peak)", "mfu_recompute"),
+            Trap("tokens_per_second * 6 * params / (2 * gpus * peak)", "mfu_sparse_peak"),
         ),
         scale=0.01,
     ),

@@ -111,9 +111,9 @@ def zero_bytes(
 
 
 @figure("count", MEGATRON + ": 2 all-reduces forward, 2 backward; " + SEQUENCE_PARALLEL)
-def tp_halves_per_layer(sequence_parallel: bool, recompute: str) -> Value:
+def tp_halves_per_layer(sp: bool, recompute: str) -> Value:
     """All-gathers and reduce-scatters of a layer; sequence parallelism gathers 2 inputs again."""
-    return 8 + (2 if sequence_parallel else 0) + (4 if recompute == "full" else 0)
+    return 8 + (2 if sp else 0) + (4 if recompute == "full" else 0)
 
 
 @figure("bytes", MEGATRON + ".2: 8 b s h (t-1)/t a layer and micro-batch, in elements")
@@ -129,11 +129,9 @@ def tp_bytes(
 
 
 @figure("bytes", MEGATRON + ".1: b s h to the next stage, and as much back")
-def pp_bytes(
-    activation_bytes: float, microbatches: int, pp: int, tp: int, sequence_parallel: bool
-) -> Value:
+def pp_bytes(activation_bytes: float, microbatches: int, pp: int, tp: int, sp: bool) -> Value:
     """Activations to the next stage and gradients to the one before; at an end only one of them."""
-    return microbatches * min(2, pp - 1) * activation_bytes / (tp if sequence_parallel else 1)
+    return microbatches * min(2, pp - 1) * activation_bytes / (tp if sp else 1)
 
 
 @figure("count", RING_ATTENTION + ": K/V c-1 hops each way of the model, their gradients c")
@@ -246,7 +244,7 @@ def shares(values: Mapping[str, Value | None]) -> None:
         name: int(str(values[name]))
         for name in ("seq", "cp", "tp", "heads", "hidden", "pp", "layers", "kv_heads")
     }
-    parts = number["cp"] * (number["tp"] if values["sequence_parallel"] else 1)
+    parts = number["cp"] * (number["tp"] if values["sp"] else 1)
     for name, share in (("seq", parts), ("heads", number["tp"]), ("hidden", number["heads"])):
         if share and number[name] % share and not (name == "hidden" and values["head_dim"]):
             low = number[name] // share * share
@@ -278,7 +276,7 @@ SHEET = Sheet(
         Input("head_dim", default=0, least=0),
         Input("dtype_bytes", "number", 2, least=0),
         Input("grad_bytes", "number", 2, least=0),
-        Input("sequence_parallel", "flag", False),
+        Input("sp", "flag", False),
         RECOMPUTE,
         Input("accumulate", "choice", "sharded", choices=("sharded", "whole")),
         Input("node", default=8),
@@ -317,11 +315,9 @@ SHEET = Sheet(
             "zero": (1, 2, 3),
         },
         traps=(
-            Trap(
-                "(3 if zero < 3 else 2) * 2 * params * (dp - 1) / dp / 1e9", "traffic_other_stage"
-            ),
-            Trap("2 * params * (dp - 1) / dp / 1e9", "traffic_scatter_only"),
-            Trap("(2 if zero < 3 else 3) * 2 * params / dp / 1e9", "traffic_own_shard"),
+            Trap("(3 if zero < 3 else 2) * 2 * params * (dp - 1) / dp", "traffic_other_stage"),
+            Trap("2 * params * (dp - 1) / dp", "traffic_scatter_only"),
+            Trap("(2 if zero < 3 else 3) * 2 * params / dp", "traffic_own_shard"),
         ),
         scale=1e9,
     ),

@@ -286,4 +286,48 @@ WORDS: Words = {
         "zh": "{heads} 个注意力头不能均分给 {kv_heads} 个 KV 头",
         "en": "{heads} attention heads cannot share {kv_heads} KV heads evenly",
     },
+    "calc_heads_missing": {
+        "zh": "给了 --kv-heads 或 --head-dim，就还要给 --heads",
+        "en": "--kv-heads and --head-dim need --heads beside them",
+    },
+    "calc_kv_heads": {
+        "zh": "{heads} 个头不能均分给 {kv_heads} 个 KV 头",
+        "en": "{heads} heads cannot be shared out evenly among {kv_heads} K/V heads",
+    },
+    "calc_heads": {
+        "zh": "隐藏维度 {hidden} 不能均分给 {heads} 个头；头的维度另有规定就给 --head-dim",
+        "en": "A hidden size of {hidden} cannot be shared out among {heads} heads; give --head-dim if heads have a size of their own",
+    },
+    "calc_model_size": {
+        "zh": "模型有多大？给 --params，或者把这些尺寸补齐：{missing}",
+        "en": "How large is the model? Give --params, or the sizes that are missing: {missing}",
+    },
+    "calc_all_to_all": {
+        "zh": "all-to-all 的每一块都只给一个 rank，没有可合并的东西，{algorithm} 不适用；用 --algorithm ring（逐个直接交换）",
+        "en": "In an all-to-all every chunk is for one rank and nothing can be merged on the way, so there is no {algorithm} for it; use --algorithm ring (a direct exchange with each rank in turn)",
+    },
+    "calc_tree": {
+        "zh": "这里的树是先归约再广播，只算 all-reduce，没有 {operation}；用 ring 或 halving-doubling",
+        "en": "The tree here reduces and then broadcasts: it is an all-reduce and has no {operation}; use ring or halving-doubling",
+    },
+    "calc_power_of_two": {
+        "zh": "halving-doubling 每步与相隔 2 的幂的 rank 交换，{ranks} 不是 2 的幂；用 {below} 或 {above}",
+        "en": "halving-doubling pairs ranks at distances that are powers of two, which {ranks} is not; use {below} or {above}",
+    },
+    "calc_node": {
+        "zh": "{ranks} 个 rank 不能按每节点 {node} 个分完；改 --ranks 或 --node",
+        "en": "{ranks} ranks do not fill nodes of {node}; change --ranks or --node",
+    },
+    "calc_traffic_sizes": {
+        "zh": "{axis} 传的是激活，还要给 {missing}",
+        "en": "{axis} moves activations: it needs {missing}",
+    },
+    "calc_share": {
+        "zh": "{name} = {value} 不能均分成 {parts} 份；用 {low} 或 {high}",
+        "en": "{name} = {value} cannot be cut into {parts} equal parts; use {low} or {high}",
+    },
+    "calc_stages": {
+        "zh": "{pp} 级流水线，却只有 {layers} 层",
+        "en": "{pp} stages, but only {layers} layers",
+    },
 }

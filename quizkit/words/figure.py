@@ -131,4 +131,228 @@ WORDS: Words = {
         "zh": "权重之外放得下的序列条数（不含激活）",
         "en": "sequences that fit beside the weights (no activations)",
     },
+    "flops_attention_width": {
+        "zh": "全部 query 的宽度",
+        "en": "width of all queries",
+    },
+    "flops_kv_width": {
+        "zh": "全部 key（或 value）的宽度",
+        "en": "width of all keys (or values)",
+    },
+    "flops_ffn_width": {
+        "zh": "MLP 的宽度",
+        "en": "width of the MLP",
+    },
+    "flops_layer_params": {
+        "zh": "一层的参数",
+        "en": "parameters of a layer",
+    },
+    "flops_params": {
+        "zh": "参数总数",
+        "en": "parameters",
+    },
+    "flops_projection_flops_per_token": {
+        "zh": "QKV 与输出投影，每个 token",
+        "en": "QKV and output projections, per token",
+    },
+    "flops_mlp_flops_per_token": {
+        "zh": "MLP，每个 token",
+        "en": "MLPs, per token",
+    },
+    "flops_logits_flops_per_token": {
+        "zh": "输出层，每个 token",
+        "en": "logits, per token",
+    },
+    "flops_recompute_flops_per_token": {
+        "zh": "重算，每个 token",
+        "en": "recomputation, per token",
+    },
+    "flops_flops_per_step": {
+        "zh": "一步合计，含重算",
+        "en": "a whole step, recomputation included",
+    },
+    "flops_six_nd_per_token": {
+        "zh": "6N，每个 token",
+        "en": "6N, per token",
+    },
+    "flops_six_nd_error": {
+        "zh": "6N 与逐项相加（不含重算）的相对误差",
+        "en": "6N against the sum of the parts (nothing recomputed), relative",
+    },
+    "mfu_model_flops_per_second_per_gpu": {
+        "zh": "每个 GPU 每秒的有用 FLOP",
+        "en": "useful FLOP/s of each GPU",
+    },
+    "mfu_mfu": {
+        "zh": "MFU：模型 FLOP 占稠密峰值",
+        "en": "MFU: model FLOPs over the dense peak",
+    },
+    "mfu_hfu": {
+        "zh": "HFU：含重算，占稠密峰值",
+        "en": "HFU: recomputation included, over the dense peak",
+    },
+    "days_total_flops": {
+        "zh": "整个训练，含重算",
+        "en": "the whole run, recomputation included",
+    },
+    "days_days": {
+        "zh": "天数（每天 86,400 秒，不停机）",
+        "en": "days (of 86,400 s, without a stop)",
+    },
+    "allreduce_chunk_bytes": {
+        "zh": "一块",
+        "en": "a chunk",
+    },
+    "allreduce_steps": {
+        "zh": "步数（一步之后才能下一步）",
+        "en": "steps, one after another",
+    },
+    "allreduce_sent_bytes_per_rank": {
+        "zh": "最忙的 rank 发出",
+        "en": "sent by the busiest rank",
+    },
+    "allreduce_inter_bytes_per_rank": {
+        "zh": "其中出节点的（只有 hierarchical 区分）",
+        "en": "of it across nodes (only hierarchical tells)",
+    },
+    "allreduce_serial_bytes": {
+        "zh": "先后传输的字节",
+        "en": "bytes one after another",
+    },
+    "allreduce_seconds": {
+        "zh": "用时",
+        "en": "time",
+    },
+    "allreduce_algbw": {
+        "zh": "算法带宽 algbw",
+        "en": "algorithm bandwidth",
+    },
+    "allreduce_busbw": {
+        "zh": "总线带宽 busbw",
+        "en": "bus bandwidth",
+    },
+    "traffic_params_per_gpu": {
+        "zh": "tp 与 pp 切过之后每个 GPU 的参数",
+        "en": "parameters of a GPU after tp and pp",
+    },
+    "traffic_layers_per_stage": {
+        "zh": "最满一级的层数",
+        "en": "layers of the fullest stage",
+    },
+    "traffic_activation_bytes": {
+        "zh": "一个 micro-batch 在层间的激活",
+        "en": "one micro-batch between two layers",
+    },
+    "traffic_kv_block_bytes": {
+        "zh": "一层里一个 rank 的 K 和 V",
+        "en": "keys and values of a rank in a layer",
+    },
+    "traffic_dp_bytes": {
+        "zh": "数据并行：梯度 all-reduce（用了 ZeRO 则为 0）",
+        "en": "data parallelism: gradients' all-reduce (0 under ZeRO)",
+    },
+    "traffic_scatters": {
+        "zh": "一步里梯度 reduce-scatter 的次数",
+        "en": "reduce-scatters of gradients in a step",
+    },
+    "traffic_gathers": {
+        "zh": "一步里参数 all-gather 的次数",
+        "en": "all-gathers of parameters in a step",
+    },
+    "traffic_zero_bytes": {
+        "zh": "ZeRO：参数 all-gather 与梯度 reduce-scatter",
+        "en": "ZeRO: parameters gathered, gradients scattered",
+    },
+    "traffic_tp_halves_per_layer": {
+        "zh": "每层的 all-gather 与 reduce-scatter 次数（一次 all-reduce 算两次）",
+        "en": "all-gathers and reduce-scatters of a layer (an all-reduce is two)",
+    },
+    "traffic_tp_bytes": {
+        "zh": "张量并行",
+        "en": "tensor parallelism",
+    },
+    "traffic_pp_bytes": {
+        "zh": "流水线：送往下一级的激活与送回上一级的梯度",
+        "en": "pipeline: activations onward, gradients back",
+    },
+    "traffic_cp_hops_per_layer": {
+        "zh": "每层传出的 K/V 块与其梯度块数",
+        "en": "K/V blocks and their gradients sent for a layer",
+    },
+    "traffic_cp_bytes": {
+        "zh": "上下文并行：K/V 与 dK/dV",
+        "en": "context parallelism: K/V and dK/dV",
+    },
+    "traffic_messages": {
+        "zh": "消息数",
+        "en": "messages",
+    },
+    "traffic_axes_inside_node": {
+        "zh": "不出节点的并行轴",
+        "en": "axes that stay inside a node",
+    },
+    "traffic_tp_seconds": {
+        "zh": "张量并行用时",
+        "en": "time of tensor parallelism",
+    },
+    "traffic_cp_seconds": {
+        "zh": "上下文并行用时",
+        "en": "time of context parallelism",
+    },
+    "traffic_dp_seconds": {
+        "zh": "数据并行或 ZeRO 用时",
+        "en": "time of data parallelism or ZeRO",
+    },
+    "traffic_pp_seconds": {
+        "zh": "流水线用时",
+        "en": "time of the pipeline",
+    },
+    "traffic_seconds": {
+        "zh": "合计（各轴不重叠，不计延迟）",
+        "en": "together (no overlap, latency left out)",
+    },
+    "mfu_matrix_params": {
+        "zh": "与每个 token 相乘的参数",
+        "en": "parameters that each token is multiplied by",
+    },
+    "mfu_attention_flops_per_token": {
+        "zh": "注意力核心，每个 token，前向加反向",
+        "en": "attention core, per token, forward and backward",
+    },
+    "mfu_model_flops_per_token": {
+        "zh": "模型本身，每个 token，不含重算",
+        "en": "the model itself, per token, nothing recomputed",
+    },
+    "mfu_flops_per_token": {
+        "zh": "硬件所做，每个 token，含重算",
+        "en": "done by the hardware, per token, recomputation included",
+    },
+    "days_matrix_params": {
+        "zh": "与每个 token 相乘的参数",
+        "en": "parameters that each token is multiplied by",
+    },
+    "days_attention_flops_per_token": {
+        "zh": "注意力核心，每个 token，前向加反向",
+        "en": "attention core, per token, forward and backward",
+    },
+    "days_model_flops_per_token": {
+        "zh": "模型本身，每个 token，不含重算",
+        "en": "the model itself, per token, nothing recomputed",
+    },
+    "days_flops_per_token": {
+        "zh": "硬件所做，每个 token，含重算",
+        "en": "done by the hardware, per token, recomputation included",
+    },
+    "flops_attention_flops_per_token": {
+        "zh": "注意力核心，每个 token，前向加反向",
+        "en": "attention core, per token, forward and backward",
+    },
+    "flops_model_flops_per_token": {
+        "zh": "模型本身，每个 token，不含重算",
+        "en": "the model itself, per token, nothing recomputed",
+    },
+    "flops_flops_per_token": {
+        "zh": "硬件所做，每个 token，含重算",
+        "en": "done by the hardware, per token, recomputation included",
+    },
 }

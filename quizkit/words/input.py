@@ -60,16 +60,16 @@ WORDS: Words = {
         "en": "attention heads",
     },
     "kv_heads": {
-        "zh": "KV 头数",
-        "en": "KV heads",
+        "zh": "KV 头数；0 表示与注意力头数相同",
+        "en": "KV heads; 0: as many as heads",
     },
     "kv_kv_heads": {
         "zh": "KV 头数：与注意力头数相等是 MHA，1 是 MQA；0 表示 MLA",
         "en": "KV heads: as many as heads is MHA, 1 is MQA; 0 for MLA",
     },
     "head_dim": {
-        "zh": "每个头的维度",
-        "en": "size of a head",
+        "zh": "每个头的维度；0 表示 hidden / heads",
+        "en": "size of a head; 0: hidden / heads",
     },
     "latent_dim": {
         "zh": "MLA 隐向量的维度；0 表示不是 MLA",
@@ -138,5 +138,141 @@ WORDS: Words = {
     "kv_memory": {
         "zh": "可用的显存",
         "en": "memory there is",
+    },
+    "kv_head_dim": {
+        "zh": "每个头的维度",
+        "en": "size of a head",
+    },
+    "mfu_params": {
+        "zh": "参数量；0 表示由各层尺寸算出",
+        "en": "parameters; 0: worked out of the layers' sizes",
+    },
+    "days_params": {
+        "zh": "参数量；0 表示由各层尺寸算出",
+        "en": "parameters; 0: worked out of the layers' sizes",
+    },
+    "vocab": {
+        "zh": "词表大小",
+        "en": "vocabulary",
+    },
+    "ffn": {
+        "zh": "MLP 的宽度；0 表示 4 × hidden",
+        "en": "width of the MLP; 0: 4 x hidden",
+    },
+    "gated": {
+        "zh": "MLP 带门（SwiGLU），三个矩阵",
+        "en": "gated MLP (SwiGLU): three matrices",
+    },
+    "causal": {
+        "zh": "只算因果掩码下看得见的那一半注意力；论文一般按整个方阵算",
+        "en": "count only the half of attention that a causal mask leaves; papers count the whole square",
+    },
+    "recompute": {
+        "zh": "反向时重算什么：none 不重算，selective 只重算注意力核心，full 重算整层",
+        "en": "what the backward computes again: nothing, the attention core, or whole layers",
+    },
+    "flops_batch": {
+        "zh": "一步的序列条数（全局 batch）",
+        "en": "sequences in a step (the global batch)",
+    },
+    "embeddings": {
+        "zh": "输出层是否与词嵌入共用矩阵",
+        "en": "whether the output shares the embedding's matrix",
+    },
+    "positions": {
+        "zh": "位置编码：learned 是一张 seq × hidden 的表，rotary 没有参数",
+        "en": "positions: a learned table of seq x hidden, or rotary without parameters",
+    },
+    "norm": {
+        "zh": "layer：LayerNorm，处处有偏置（GPT）；rms：RMSNorm，没有偏置（Llama）",
+        "en": "layer: LayerNorm and biases everywhere (GPT); rms: RMSNorm, no biases (Llama)",
+    },
+    "tokens_per_second": {
+        "zh": "全部 GPU 合计每秒训练的 token 数",
+        "en": "tokens trained per second, all GPUs together",
+    },
+    "gpus": {
+        "zh": "GPU 个数",
+        "en": "GPUs",
+    },
+    "peak": {
+        "zh": "每个 GPU 的稠密峰值 FLOP/s（不是稀疏的两倍值）",
+        "en": "dense peak FLOP/s of a GPU (not the doubled, sparse one)",
+    },
+    "tokens": {
+        "zh": "训练的 token 总数",
+        "en": "tokens of the whole run",
+    },
+    "achieved": {
+        "zh": "每个 GPU 实际达到的 FLOP/s，有重算时重算也计入",
+        "en": "FLOP/s a GPU achieves, recomputation counted if there is any",
+    },
+    "bytes": {
+        "zh": "按 nccl-tests 的约定：all-reduce 是每个 rank 的缓冲，all-gather 是聚合后的整体，reduce-scatter 与 all-to-all 是每个 rank 的整个输入",
+        "en": "size as nccl-tests means it: a rank's buffer (all-reduce), the gathered whole (all-gather), a rank's whole input (reduce-scatter, all-to-all)",
+    },
+    "ranks": {
+        "zh": "rank 数",
+        "en": "ranks",
+    },
+    "operation": {
+        "zh": "集合操作",
+        "en": "the collective",
+    },
+    "algorithm": {
+        "zh": "算法；tree 是二项树，整个载荷逐跳传，不流水",
+        "en": "algorithm; tree is binomial and passes whole payloads on, not pipelined",
+    },
+    "node": {
+        "zh": "一个节点的 GPU 数",
+        "en": "GPUs in a node",
+    },
+    "element_bytes": {
+        "zh": "一个元素的字节数：一块总是整数个元素",
+        "en": "bytes of an element: a chunk is a whole number of them",
+    },
+    "alpha": {
+        "zh": "每条消息的延迟",
+        "en": "latency of a message",
+    },
+    "allreduce_bandwidth": {
+        "zh": "链路单方向的带宽",
+        "en": "bandwidth of a link, per direction",
+    },
+    "inter_bandwidth": {
+        "zh": "hierarchical 的节点间带宽；0 表示与节点内相同",
+        "en": "bandwidth between nodes, for hierarchical; 0: as inside",
+    },
+    "cp": {
+        "zh": "上下文并行的份数（环形注意力）",
+        "en": "context-parallel degree (ring attention)",
+    },
+    "traffic_batch": {
+        "zh": "一个 micro-batch 的序列条数",
+        "en": "sequences in a micro-batch",
+    },
+    "traffic_microbatches": {
+        "zh": "一步里每个副本的 micro-batch 数",
+        "en": "micro-batches of a replica in a step",
+    },
+    "dtype_bytes": {
+        "zh": "权重与激活每个数的字节数",
+        "en": "bytes of a weight or an activation",
+    },
+    "grad_bytes": {
+        "zh": "传输梯度时每个数的字节数",
+        "en": "bytes of a gradient on the wire",
+    },
+    "accumulate": {
+        "zh": "ZeRO 2、3 的梯度累积：sharded 每个 micro-batch 都 reduce-scatter，whole 攒着整份梯度、一步只做一次",
+        "en": "accumulation under ZeRO 2 and 3: sharded scatters for every micro-batch, whole keeps entire gradients and scatters once a step",
+    },
+    "intra": {
+        "zh": "节点内每个 GPU 单方向的带宽",
+        "en": "bandwidth of a GPU inside the node, per direction",
+    },
+    "inter": {
+        "zh": "节点间每个 GPU 单方向的带宽",
+        "en": "bandwidth of a GPU between nodes, per direction",
     },
 }

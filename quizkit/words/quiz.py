@@ -51,4 +51,76 @@ WORDS: Words = {
         "zh": "忘了每个元素 2 字节",
         "en": "the 2 bytes of an element",
     },
+    "flops": {
+        "zh": "{layers} 层、隐藏维度 {hidden}、序列长 {seq}、词表 {vocab} 的 GPT（多头注意力，MLP 宽 4h，无重算，注意力按整个方阵算）。训练一个 token，前向加反向共多少 GFLOP（10^9）？",
+        "en": "A GPT of {layers} layers, hidden size {hidden}, sequence length {seq}, vocabulary {vocab} (multi-head attention, an MLP of width 4h, no recomputation, attention counted as the whole square). How many GFLOP (10^9) does training take per token, forward and backward?",
+    },
+    "flops_no_attention": {
+        "zh": "忘了随序列变长的注意力核心 12·L·h·s",
+        "en": "the attention core, 12 L h s, which grows with the sequence",
+    },
+    "flops_forward_only": {
+        "zh": "只算了前向：反向是前向的两倍",
+        "en": "the backward, which is twice the forward",
+    },
+    "mfu": {
+        "zh": "{params:,.0f} 个参数的模型在 {gpus} 个 GPU 上每秒训练 {tokens_per_second:,.0f} 个 token，每个 GPU 的稠密峰值 {peak:,.0f} FLOP/s。按 6N 算（不计注意力项），MFU 是百分之几？",
+        "en": "A model of {params:,.0f} parameters trains {tokens_per_second:,.0f} tokens a second on {gpus} GPUs with a dense peak of {peak:,.0f} FLOP/s each. By 6N (attention left out), what is the MFU in percent?",
+    },
+    "mfu_forward_only": {
+        "zh": "只算了前向的 2N：反向还有 4N",
+        "en": "the backward's 4N beside the forward's 2N",
+    },
+    "mfu_recompute": {
+        "zh": "按 8N 算的是含重算的 HFU：MFU 不把重算当有用",
+        "en": "that recomputation is not useful work: 8N makes it HFU",
+    },
+    "mfu_sparse_peak": {
+        "zh": "用了两倍的稀疏峰值",
+        "en": "that the peak is the dense one, not the doubled sparse one",
+    },
+    "days": {
+        "zh": "{params:,.0f} 个参数的模型要训练 {tokens:,.0f} 个 token，用 {gpus} 个 GPU，每个实际达到 {achieved:,.0f} FLOP/s，无重算（6ND，不计注意力项）。要多少天？",
+        "en": "A model of {params:,.0f} parameters is trained on {tokens:,.0f} tokens by {gpus} GPUs that achieve {achieved:,.0f} FLOP/s each, nothing recomputed (6ND, attention left out). How many days does it take?",
+    },
+    "days_forward_only": {
+        "zh": "只算了前向的 2ND：反向还有 4ND",
+        "en": "the backward's 4ND beside the forward's 2ND",
+    },
+    "days_recompute": {
+        "zh": "8ND 是全部重算时的算法，这里没有重算",
+        "en": "that nothing is recomputed here: 8ND is for full recomputation",
+    },
+    "allreduce": {
+        "zh": "{ranks} 个 rank 用环做 all-reduce，每个 rank 的缓冲 {bytes:,.0f} 字节。每个 rank 发出多少 MB（10^6 字节）？",
+        "en": "{ranks} ranks all-reduce buffers of {bytes:,.0f} bytes each, in a ring. How many MB (10^6 bytes) does each rank send?",
+    },
+    "allreduce_one_half": {
+        "zh": "只算了 reduce-scatter：还有同样多的 all-gather",
+        "en": "the all-gather, which sends as much as the reduce-scatter",
+    },
+    "allreduce_whole_payload": {
+        "zh": "当成每步都传整个缓冲：一步只传一块",
+        "en": "that a step sends one chunk, not the whole buffer",
+    },
+    "allreduce_one_step": {
+        "zh": "只算了一步：每一半有 N-1 步",
+        "en": "that each half has N-1 steps",
+    },
+    "traffic": {
+        "zh": "{params:,.0f} 个参数（bf16 权重与梯度）的模型，{dp} 路数据并行，ZeRO 阶段 {zero}，一步一个 micro-batch，集合通信都走环。每个 GPU 一步发出多少 GB（10^9 字节）？",
+        "en": "A model of {params:,.0f} parameters (bf16 weights and gradients) on {dp} data-parallel ranks, ZeRO stage {zero}, one micro-batch a step, ring collectives. How many GB (10^9 bytes) does each GPU send in a step?",
+    },
+    "traffic_other_stage": {
+        "zh": "只有阶段 3 是 3Ψ：反向前要再收集一次参数",
+        "en": "that it is stage 3 alone that sends 3 Psi: it gathers parameters again for the backward",
+    },
+    "traffic_scatter_only": {
+        "zh": "只算了梯度的 reduce-scatter：参数还要 all-gather",
+        "en": "the all-gather of the parameters beside the reduce-scatter of the gradients",
+    },
+    "traffic_own_shard": {
+        "zh": "当成只发自己那一份：环上每个 rank 要转发 N-1 份",
+        "en": "that in a ring a rank passes on N-1 shards, not its own alone",
+    },
 }
