@@ -81,10 +81,10 @@ def _number(kind: Kind, text: str) -> int | float | None:
 
 
 def _scale(kind: Kind, rest: str) -> float | None:
-    """What one of the unit is: bytes, bytes/s, seconds or FLOP/s; None for a unit of another kind."""
+    """What one of the unit is in bytes, seconds or FLOP; None for a unit of another kind."""
     if kind not in _DIMENSIONS:
         many = magnitude(rest.upper() if len(rest) == 1 else rest)
-        return many if many else 0.01 if rest == "%" and kind == "number" else None
+        return many or (0.01 if rest == "%" and kind == "number" else None)
     # A bare prefix (80G) would leave open whether it is decimal or binary, so it is no unit here.
     fitting = (unit for unit in read_unit(rest, None) if unit.dimensions == _DIMENSIONS[kind])
     return next((unit.scale for unit in fitting if not unit.words), None)

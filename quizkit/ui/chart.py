@@ -8,7 +8,7 @@ from itertools import groupby
 from quizkit.lab.report import Event, Timeline
 
 # Operations that everybody draws in the same colour; whatever else there is follows after them.
-_USUAL = ("F", "B", "W")
+_USUAL = ("F", "B", "W", "I")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +28,15 @@ class Chart:
     span: float
     ranks: int
     rows: tuple[Row, ...]
+    kinds: tuple[str, ...]
+    """The kinds of operations in it, in the order of their colours."""
 
     @property
     def idle(self) -> float:
         """The share of the step in which ranks did nothing (a pipeline's bubble)."""
-        busy = sum(
-            _busy(row.events for row in self.rows if row.rank == n) for n in range(self.ranks)
-        )
+        lanes = groupby(self.rows, key=lambda row: row.rank)
+        busy = sum(_busy(row.events for row in rows) for _, rows in lanes)
         return 1 - busy / (self.span * self.ranks)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of operations in it, in the order of their colours."""
-        found = {kind(event.name) for row in self.rows for event in row.events}
-        return tuple([k for k in _USUAL if k in found] + sorted(found.difference(_USUAL)))
 
 
 def kind(name: str) -> str:
@@ -70,9 +65,9 @@ def charts(timeline: Timeline, ranks: int) -> tuple[Chart, ...]:
 
 
 def _chart(schedule: str, clock: str, events: Sequence[Event], ranks: int) -> Chart:
-    # A virtual clock starts at 0 on every rank, so waiting for the first message is idle time too.
-    zero = 0.0 if clock == "virtual" else min(event.start for event in events)
-    moved = [replace(e, start=e.start - zero, end=e.end - zero) for e in events]
+    # A counted clock starts at 0 on every rank, so waiting for the first message is idle time too.
+    zero = min(event.start for event in events) if clock == "wall" else 0.0
+    moved = [*events] if zero == 0 else [_moved(event, zero) for event in events]
     moved.sort(key=lambda event: (event.rank, event.start, event.end))
     by_rank = {rank: [*found] for rank, found in groupby(moved, key=lambda event: event.rank)}
     rows = [
@@ -80,7 +75,14 @@ def _chart(schedule: str, clock: str, events: Sequence[Event], ranks: int) -> Ch
         for rank in range(ranks)
         for lane in _lanes(by_rank.get(rank, [])) or [[]]
     ]
-    return Chart(schedule, clock, max(event.end for event in moved), ranks, tuple(rows))
+    found = {kind(name) for name in {event.name for event in moved}}
+    kinds = [k for k in _USUAL if k in found] + sorted(found.difference(_USUAL))
+    span = max(event.end for event in moved)
+    return Chart(schedule, clock, span, ranks, tuple(rows), tuple(kinds))
+
+
+def _moved(event: Event, zero: float) -> Event:
+    return replace(event, start=event.start - zero, end=event.end - zero)
 
 
 def _lanes(events: Iterable[Event]) -> list[list[Event]]:

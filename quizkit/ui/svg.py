@@ -1,28 +1,34 @@
 """A timeline as one SVG file that needs nothing from outside: no font to fetch, no address."""
 
+from collections.abc import Sequence
 from html import escape
 
 from quizkit.lab.report import Event, Report
-from quizkit.ui.chart import Chart, charts, colour
+from quizkit.ui.chart import Chart, Row, charts, colour, kind
 from quizkit.ui.timeline import headline
 from quizkit.words import Lang, say
 
 _FONTS = "system-ui,'Noto Sans CJK SC','PingFang SC','Microsoft YaHei',sans-serif"
 _COLOURS = ("#2f6fb3", "#3b8a3e", "#a8741a", "#7b4fa3", "#2a8f8f", "#b3423a")
+_THIN = 3  # a bar narrower than this is drawn without a border, and nobody can point at it
 _LEFT, _WIDE, _HIGH, _TOP, _END = 70, 880, 28, 34, 20
 
 
 def svg(report: Report, lang: Lang) -> str:
     """Every schedule of a run, one under the other; only what the run measured."""
-    drawn = charts(report.timeline, report.ranks)
+    title = say("lab.svg_title", lang, demo=report.demo, ranks=report.ranks)
+    caption = say("lab.svg_caption", lang, backend=report.backend, device=report.device)
+    return picture(charts(report.timeline, report.ranks), title, caption, lang)
+
+
+def picture(drawn: Sequence[Chart], title: str, caption: str, lang: Lang) -> str:
+    """Charts one under the other, with a title above and what they are drawn from below."""
     blocks: list[str] = []
     y = 48
     for chart in drawn:
         blocks.append(_block(chart, y, lang))
         y += _TOP + len(chart.rows) * _HIGH + 2 * _END
     width, height = _LEFT + _WIDE + _END, y + _END
-    title = say("lab.svg_title", lang, demo=report.demo, ranks=report.ranks)
-    caption = say("lab.svg_caption", lang, backend=report.backend, device=report.device)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
         f' height="{height}" font-family="{_FONTS}" font-size="12" role="img"'
@@ -45,7 +51,7 @@ def _block(chart: Chart, y: int, lang: Lang) -> str:
             f'<text x="{_LEFT - 8}" y="{place + 18}" text-anchor="end">rank {row.rank}</text>'
             f'<rect x="{_LEFT}" y="{place + 2}" width="{_WIDE}" height="{_HIGH - 4}" fill="#eee"/>'
         )
-        parts += [_bar(event, chart, place) for event in row.events]
+        parts += _bars(row, chart, place)
     axis = top + len(chart.rows) * _HIGH + 14
     for share, anchor in (
         (0.0, "start"),
@@ -59,6 +65,25 @@ def _block(chart: Chart, y: int, lang: Lang) -> str:
             f"{share * chart.span:.6g}</text>"
         )
     return "".join(parts)
+
+
+def _bars(row: Row, chart: Chart, y: int) -> list[str]:
+    """Bars that can be pointed at; thin ones as one shape for each kind of operation."""
+    scale = _WIDE / chart.span
+    parts: list[str] = []
+    thin: dict[str, list[str]] = {}
+    for event in row.events:
+        width = (event.end - event.start) * scale
+        if width >= _THIN:
+            parts.append(_bar(event, chart, y))
+            continue
+        where = f"M{_LEFT + event.start * scale:.3f} {y + 2}h{width:.3f}v{_HIGH - 4}h-{width:.3f}z"
+        thin.setdefault(kind(event.name), []).append(where)
+    for what, shapes in thin.items():
+        fill = _COLOURS[colour(what, chart.kinds, len(_COLOURS))]
+        tip = escape(f"rank {row.rank} {what}: {len(shapes)}")
+        parts.append(f'<path d="{"".join(shapes)}" fill="{fill}"><title>{tip}</title></path>')
+    return parts
 
 
 def _bar(event: Event, chart: Chart, y: int) -> str:

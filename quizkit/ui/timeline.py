@@ -5,8 +5,10 @@ Only ASCII inside the picture: terminals set for Chinese may draw other line cha
 
 import math
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 
 from quizkit.lab.report import Event
 from quizkit.ui.chart import Chart, Row, kind
@@ -15,6 +17,7 @@ from quizkit.words import Lang, say
 _IDLE = "."
 _FILL = "-"
 _WIDEST = 8  # columns for one unit of time; more would only stretch the picture
+_LISTED = 6  # lines of operations a rank that can still be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +40,15 @@ class Picture:
 
 
 def draw(chart: Chart, width: int, lang: Lang) -> Picture:
-    """Lines no wider than `width`: bars, or the order of operations where bars would not fit."""
-    return _bars(chart, width, lang) or _orders(chart, width, lang)
+    """Lines no wider than `width`: bars; where they do not fit, what was done most; else orders."""
+    return _bars(chart, width, lang) or _shares(chart, width, lang) or _orders(chart, width, lang)
 
 
 def headline(chart: Chart, lang: Lang) -> str:
     """What the picture shows, and how much of it is nothing."""
+    clock = chart.clock if chart.clock in ("virtual", "simulated") else "wall"
     return say(
-        "lab.timeline_virtual" if chart.clock == "virtual" else "lab.timeline_wall",
+        f"lab.timeline_{clock}",
         lang,
         schedule=chart.schedule,
         span=f"{chart.span:.6g}",
@@ -53,17 +57,17 @@ def headline(chart: Chart, lang: Lang) -> str:
 
 
 def _bars(chart: Chart, width: int, lang: Lang) -> Picture | None:
-    names = [f"rank {row.rank} " for row in chart.rows]
-    margin = max(len(name) for name in names)
+    names = _names(chart)
+    margin = len(names[0])
     room = width - margin - 2
-    unit = _unit(chart)
+    unit = _unit(chart, room)
     slots = round(chart.span / unit) if unit else room + 1
     exact = slots <= room
     columns = slots * min(_WIDEST, room // slots) if exact else room
     if columns < 1 or not all(_visible(row, chart.span, columns) for row in chart.rows):
         return None
     lines: list[Line] = [
-        (Span(f"{name:<{margin}}|"), *_row(row, chart.span, columns), Span("|"))
+        (Span(f"{name}|"), *_row(row, chart.span, columns), Span("|"))
         for name, row in zip(names, chart.rows, strict=True)
     ]
     numbered = all(span.text.startswith(span.of) for line in lines for span in line)
@@ -72,9 +76,17 @@ def _bars(chart: Chart, width: int, lang: Lang) -> Picture | None:
     return Picture(tuple(lines), tuple(say(key, lang) for key, fine in notes if not fine))
 
 
-def _unit(chart: Chart) -> Fraction | None:
-    """The longest time that every start and end is a multiple of, if there is one to speak of."""
+def _names(chart: Chart) -> list[str]:
+    """What stands before each row, all of one width."""
+    names = [f"rank {row.rank} " for row in chart.rows]
+    return [name.ljust(max(map(len, names))) for name in names]
+
+
+def _unit(chart: Chart, room: int) -> Fraction | None:
+    """The longest time that every start and end is a multiple of, if there is room for each."""
     moments = {t for row in chart.rows for event in row.events for t in (event.start, event.end)}
+    if len(moments) > room + 1:
+        return None
     near = {moment: Fraction(moment).limit_denominator(1000) for moment in moments}
     if any(abs(moment - exact) > 1e-9 * chart.span for moment, exact in near.items()):
         return None
@@ -88,6 +100,8 @@ def _ends(event: Event, span: float, columns: int) -> tuple[int, int]:
 
 def _visible(row: Row, span: float, columns: int) -> bool:
     """Whether every operation gets a column at least."""
+    if len(row.events) > columns:
+        return False
     ends = [_ends(event, span, columns) for event in row.events]
     return all(start < end for start, end in ends)
 
@@ -128,6 +142,42 @@ def _axis(span: float, unit: Fraction | None, columns: int) -> str:
         if place + 2 * len(last) + 2 <= columns:
             text = text.ljust(place) + f"{index * step:.6g}"
     return text.ljust(columns - len(last)) + last
+
+
+def _shares(chart: Chart, width: int, lang: Lang) -> Picture | None:
+    """Where many operations share a column: what the rank did most of its time there."""
+    names = _names(chart)
+    columns = width - len(names[0]) - 2
+    longest = max(len(row.events) for row in chart.rows)
+    if columns < 1 or longest * 3 < _LISTED * width:
+        return None
+    lines: list[Line] = [
+        (Span(f"{name}|"), *_most(row, chart.span, columns), Span("|"))
+        for name, row in zip(names, chart.rows, strict=True)
+    ]
+    lines.append((Span(" " * (len(names[0]) + 1) + _axis(chart.span, None, columns)),))
+    per = f"{chart.span / columns:.4g}"
+    return Picture(tuple(lines), (say("lab.timeline_shares", lang, span=per, idle=_IDLE),))
+
+
+def _most(row: Row, span: float, columns: int) -> list[Span]:
+    """A letter for each column: the kind of operation that took most of it, or idle."""
+    spent: list[dict[str, float]] = [{} for _ in range(columns)]
+    scale = columns / span
+    for event in row.events:
+        what = kind(event.name)
+        at, end = event.start * scale, event.end * scale
+        for column in range(int(at), min(columns, math.ceil(end))):
+            part = min(end, column + 1) - max(at, column)
+            spent[column][what] = spent[column].get(what, 0.0) + part
+    letters = [_winner(found) for found in spent]
+    return [Span((letter[:1] or _IDLE) * len([*run]), letter) for letter, run in groupby(letters)]
+
+
+def _winner(spent: Mapping[str, float]) -> str:
+    """The kind with the most time in a column, or nothing where being idle took more."""
+    most = max(spent, key=lambda name: spent[name], default="")
+    return most if most and spent[most] >= 1 - sum(spent.values()) else ""
 
 
 def _orders(chart: Chart, width: int, lang: Lang) -> Picture:

@@ -11,6 +11,14 @@ WORDS: Words = {
         "zh": "{schedule}：实际用时 {span} 秒，各 rank 空闲占整步时间的 {idle} %",
         "en": "{schedule}: {span} s on the wall clock, ranks idle for {idle} % of the step",
     },
+    "timeline_simulated": {
+        "zh": "{schedule}：模拟得到，不是实测；共 {span} 个时间单位，各 rank 空闲占整步时间的 {idle} %",
+        "en": "{schedule}: simulated, not measured; {span} units of time, ranks idle for {idle} % of the step",
+    },
+    "timeline_shares": {
+        "zh": "操作太多，写不下编号：每列是 {span} 个时间单位，写的是这段时间里做得最多的一类操作，{idle} 表示多半空闲。加 --svg 看全图",
+        "en": "Too many operations to number: a column is {span} units of time and shows what the rank did most in it, {idle} where it was mostly idle. --svg draws all of them.",
+    },
     "timeline_rounded": {
         "zh": "宽度有限，时间按列取整",
         "en": "Times are rounded to the columns there are.",
@@ -27,6 +35,10 @@ WORDS: Words = {
     "svg_caption": {
         "zh": "每一条都来自实测事件（{backend}，{device}）；把鼠标停在条上看起止时间",
         "en": "Every bar is a measured event ({backend}, {device}); hover over one for its times",
+    },
+    "svg_simulated": {
+        "zh": "每一条都是模拟出来的，不是实测；把鼠标停在宽的条上看起止时间",
+        "en": "Every bar is simulated, none is measured; hover over a wide one for its times",
     },
     "state": {
         "zh": "{ranks} 个 rank · {how}（{reason}）· {seconds} 秒",

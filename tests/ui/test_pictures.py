@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from quizkit.lab.report import Event, Report, Timeline
-from quizkit.ui.svg import svg
+from quizkit.ui.chart import charts
+from quizkit.ui.svg import picture, svg
 from quizkit.ui.trace import trace
 from quizkit.words import Lang
 
@@ -89,3 +90,19 @@ def test_seconds_stay_seconds_in_a_trace(pipeline: Report) -> None:
     data = trace(replace(pipeline, timeline=Timeline("wall", (event,))))
     bar = next(event for event in data["traceEvents"] if event["ph"] == "X")
     assert (bar["ts"], bar["dur"]) == (0, 0.25e6)
+
+
+def test_bars_too_thin_to_point_at_are_one_shape_a_kind() -> None:
+    events = [Event("s", 0, f"F{i}", float(i), i + 1.0) for i in range(600)]
+    events += [Event("s", 0, f"I{i}", 600.0 + i, 601.0 + i) for i in range(600)]
+    source = picture(charts(Timeline("simulated", tuple(events)), 1), "t", "c", "en")
+    root = ElementTree.fromstring(source)
+    forward, backward = root.findall(f"{SVG}path")
+    assert (forward.findtext(f"{SVG}title"), backward.findtext(f"{SVG}title")) == (
+        "rank 0 F: 600",
+        "rank 0 I: 600",
+    )
+    starts = [float(x) for x in re.findall(r"M([\d.]+) ", forward.attrib["d"])]
+    assert starts == pytest.approx([70 + 880 * i / 1200 for i in range(600)], abs=0.001)
+    assert forward.attrib["fill"] != backward.attrib["fill"]
+    assert "simulated, not measured" in source

@@ -119,3 +119,49 @@ def test_two_things_at_once_get_two_rows_and_count_once() -> None:
 def test_what_took_no_time_is_not_drawn() -> None:
     assert charts(Timeline("virtual", (Event("s", 0, "A", 1.0, 1.0),)), 1) == ()
     assert charts(replace(report("pipeline").timeline, events=()), 4) == ()
+
+
+def crowd(ranks: int, microbatches: int) -> tuple[Event, ...]:
+    """All forwards, a pause, then all backwards at twice the time."""
+    return tuple(
+        Event("s", rank, f"{kind}{i}", start, start + cost)
+        for rank in range(ranks)
+        for i in range(microbatches)
+        for kind, cost, start in (
+            ("F", 1.0, float(rank + i)),
+            ("B", 2.0, float(microbatches + 3 * ranks - 2 * rank + 2 * i)),
+        )
+    )
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_crowd_is_shown_by_what_was_done_most(width: int) -> None:
+    made = charts(Timeline("virtual", crowd(64, 512)), 64)[0]
+    picture = draw(made, width, "en")
+    lines = text(picture)
+    assert len(lines) == 65
+    assert {len(line) for line in lines[:64]} == {width}
+    assert "Too many operations to number" in picture.notes[0]
+    columns = width - len("rank 10 ||")
+    for rank, line in enumerate(lines[:64]):
+        row = line.split("|")[1]
+        # Forwards end and backwards begin where the events do, to the column.
+        scale = columns / made.span
+        assert row[: int(rank * scale)] == "." * int(rank * scale)
+        assert abs(row.count("F") - 512 * scale) <= 1
+        assert abs(row.count("B") - 1024 * scale) <= 1
+        assert row.strip(".").lstrip("F").lstrip(".").strip("B") == ""
+
+
+def test_a_column_that_was_mostly_idle_says_so() -> None:
+    events = [(0, f"F{i}", 10.0 * i, 10.0 * i + 4) for i in range(400)]
+    events += [(1, f"W{i}", 10.0 * i, 10.0 * i + 6) for i in range(400)]
+    lines = text(draw(chart(*events), 60, "en"))
+    assert set(lines[0].split("|")[1]) == {"."}
+    assert set(lines[1].split("|")[1]) == {"W"}
+
+
+def test_what_was_simulated_is_not_called_measured() -> None:
+    made = chart((0, "F0", 1, 2), clock="simulated")
+    assert (made.span, "simulated, not measured" in headline(made, "en")) == (2, True)
+    assert "不是实测" in headline(made, "zh")
