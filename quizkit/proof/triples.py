@@ -1,0 +1,109 @@
+"""Each calculator's smallest real configurations: what `calc --check` holds against a run.
+
+The demos compute in fp64 where they are compared with a reference, so element sizes are said.
+"""
+
+from quizkit.bank.functions import Scalar, Value
+from quizkit.proof.triple import Triple
+
+_LAYER: dict[str, Value] = {"hidden": 96, "heads": 24, "seq": 48, "batch": 2}
+_MODEL: dict[str, Value] = {"params": 3 * 24 * 24}
+
+
+def _pipeline(schedule: str, formula: str, simulator: str, measured: str) -> list[Triple]:
+    """On one 2-power and one odd pipeline; a backward is both of its halves."""
+    return [
+        Triple(
+            "pipeline",
+            {"stages": stages, "microbatches": microbatches, "schedule": schedule},
+            formula,
+            simulator,
+            "pipeline",
+            stages,
+            {"microbatches": microbatches},
+            measured,
+        )
+        for stages, microbatches in ((4, 8), (3, 5))
+    ]
+
+
+def _memory(zero: int, figure: str, metric: str) -> Triple:
+    inputs: dict[str, Value] = {**_MODEL, "dp": 4, "zero": zero}
+    return Triple("memory", inputs, figure, "", "model-states", 4, {}, f"{metric}_{zero}[0]")
+
+
+def _activations(recompute: str, sp: bool) -> Triple:
+    inputs: dict[str, Value] = {**_LAYER, "layers": 1, "tp": 4, "sp": sp, "recompute": recompute}
+    measured = f"bytes_{recompute}_{'sp' if sp else 'tp'}[0]"
+    return Triple("activations", inputs, "bytes_per_layer", "", "activations", 4, {}, measured)
+
+
+def _traffic(
+    inputs: dict[str, Value], figure: str, demo: str, args: dict[str, Scalar], measured: str
+) -> Triple:
+    return Triple("traffic", {"params": 1, **inputs}, figure, "", demo, 4, args, measured)
+
+
+TRIPLES: tuple[Triple, ...] = (
+    *(_memory(zero, "model_states_bytes", "state_bytes") for zero in range(4)),
+    _memory(1, "optimizer_bytes", "optimizer_bytes"),
+    _memory(2, "gradients_bytes", "gradients_bytes"),
+    _memory(3, "weights_bytes", "weights_bytes"),
+    *(_activations(kind, sp) for kind in ("none", "selective", "full") for sp in (False, True)),
+    *_pipeline("gpipe", "closed_makespan", "makespan", "makespan_gpipe"),
+    *_pipeline("1f1b", "closed_makespan", "makespan", "makespan_1f1b"),
+    *_pipeline("gpipe", "closed_bubble_over_ideal", "bubble_over_ideal", "overhead_gpipe"),
+    *_pipeline("1f1b", "closed_bubble_over_ideal", "bubble_over_ideal", "overhead_1f1b"),
+    *_pipeline("1f1b", "closed_bubble_share", "bubble_share", "bubble_1f1b"),
+    *_pipeline("gpipe", "closed_peak_live", "peak_live", "peak_live_gpipe"),
+    *_pipeline("1f1b", "closed_peak_live", "peak_live", "peak_live_1f1b"),
+    *_pipeline("1f1b", "", "messages", "sum(sent_messages)"),
+    # Where no closed form holds, the simulator alone is held against the run.
+    Triple(
+        "pipeline",
+        {"stages": 4, "microbatches": 8, "latency": 0.5},
+        "",
+        "makespan",
+        "pipeline",
+        4,
+        {"microbatches": 8, "hop": 0.5},
+        "makespan_1f1b",
+    ),
+    Triple(
+        "pipeline",
+        {"stages": 4, "microbatches": 8, "stage_times": [3, 1, 1, 1]},
+        "",
+        "makespan",
+        "pipeline",
+        4,
+        {"microbatches": 8, "imbalance": 3},
+        "makespan_1f1b",
+    ),
+    _traffic({"dp": 4, "params": 1200, "grad_bytes": 8}, "dp_bytes", "all-reduce",
+             {"elements": 1200}, "sent_bytes_ring[0]"),
+    *(_traffic({**_MODEL, "dp": 4, "zero": zero}, "zero_bytes", "model-states", {},
+               f"sent_bytes_{zero}[0]") for zero in (1, 2, 3)),
+    _traffic({**_MODEL, "dp": 4, "zero": 2, "microbatches": 3}, "zero_bytes", "model-states",
+             {"microbatches": 3}, "sent_bytes_2[0]"),
+    _traffic({"tp": 4, **_LAYER, "layers": 1, "dtype_bytes": 2}, "tp_bytes", "activations", {},
+             "sent_forward_tp[0] + sent_backward_tp[0]"),
+    _traffic({"tp": 4, **_LAYER, "layers": 1, "sp": True}, "tp_bytes", "activations", {},
+             "sent_forward_sp[0] + sent_backward_sp[0]"),
+    _traffic({"pp": 4, "layers": 8, "batch": 4, "seq": 1, "hidden": 16, "microbatches": 8,
+              "dtype_bytes": 8}, "pp_bytes", "pipeline", {"microbatches": 8}, "sent_bytes[1]"),
+    _traffic({"cp": 4, "layers": 1, "seq": 384, "hidden": 32, "heads": 2, "dtype_bytes": 8},
+             "cp_bytes", "ring-attention", {}, "sent_bytes[0] + sent_bytes_backward[0]"),
+    Triple("allreduce", {"bytes": 9600, "ranks": 4, "element_bytes": 8}, "sent_bytes_per_rank", "",
+           "all-reduce", 4, {"elements": 1200}, "sent_bytes_ring[0]"),
+    Triple("allreduce", {"bytes": 800024, "ranks": 3, "element_bytes": 8}, "sent_bytes_per_rank",
+           "", "all-reduce", 3, {}, "sent_bytes_ring[0]"),
+    Triple("allreduce", {"bytes": 9600, "ranks": 4, "element_bytes": 8}, "steps", "",
+           "all-reduce", 4, {"elements": 1200}, "sent_messages_ring[0]"),
+    Triple("allreduce",
+           {"bytes": 9600, "ranks": 4, "element_bytes": 8, "operation": "reduce-scatter"},
+           "sent_bytes_per_rank", "", "all-reduce", 4, {"elements": 1200},
+           "sent_bytes_reduce_scatter[0]"),
+    Triple("allreduce", {"bytes": 9600, "ranks": 4, "element_bytes": 8, "alpha": 1.0,
+                         "bandwidth": 100.0}, "seconds", "", "all-reduce", 4,
+           {"elements": 1200, "byte_cost": 0.01}, "time_ring"),
+)  # fmt: skip
