@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from quizkit.calc.sheet import option as option_of
+from quizkit.calc.sheets import sheet
 from quizkit.cli.app import app
 from quizkit.lab.catalogue import catalogue
 from quizkit.paths import DEMOS, QUESTIONS
@@ -36,6 +38,9 @@ def test_every_command_and_option_exists(line: str):
         known += " ".join(f"--{name.replace('_', '-')}" for name in demo.parameters)
         if "--break" in asked:
             assert asked[asked.index("--break") + 1] in demo.breaks
+    if asked[0] == "calc" and not asked[1].startswith("--"):
+        known += " ".join(option_of(each.name) for each in sheet(asked[1]).inputs)
+        known += " --explain --quiz --json"
     for option in (word for word in asked if word.startswith("--")):
         assert option in known, option
     for option, folder in (("--topic", QUESTIONS),):
