@@ -18,7 +18,7 @@ PHASES = {"all-reduce": 2, "all-gather": 1, "reduce-scatter": 1, "all-to-all": 1
 """An all-reduce is a reduce-scatter and an all-gather; the others are one such half."""
 
 
-@figure("bytes", RING + ", section 3: equal chunks, the last one padded")
+@figure("bytes", RING + ": equal chunks, the last one padded")
 def chunk_bytes(bytes: int, ranks: int, element_bytes: int) -> Value:
     """One rank's part of the payload, in whole elements."""
     return ceil(bytes / (ranks * element_bytes)) * element_bytes
@@ -36,7 +36,7 @@ def steps(ranks: int, algorithm: str, operation: str, node: int) -> Value:
     )
 
 
-@figure("bytes", RING + ", theorem 1; " + THAKUR + ", section 4")
+@figure("bytes", RING + ": 2 (n-1)/n, the least possible; " + THAKUR + ", section 4")
 def sent_bytes_per_rank(
     chunk_bytes: int,
     bytes: int,
@@ -73,7 +73,7 @@ def serial_bytes(
     return steps * bytes if algorithm == "tree" else sent_bytes_per_rank
 
 
-@figure("s", THAKUR + ", section 3: alpha + n beta for each message")
+@figure("s", THAKUR + ": alpha + n beta for each message")
 def seconds(
     steps: int,
     alpha: float,

@@ -16,13 +16,13 @@ from quizkit.calc.transformer import (
 SECONDS_PER_DAY = 86_400
 
 
-@figure("FLOP", MEGATRON[:-10] + ", eq. 4 with full recomputation: 8 T P")
+@figure("FLOP", MEGATRON + ", eq. 4 with full recomputation: 8 T P")
 def total_flops(tokens: float, flops_per_token: float) -> Value:
     """What the hardware does in the whole run."""
     return tokens * flops_per_token
 
 
-@figure("days", MEGATRON[:-10] + ", eq. 4: 8 T P / (n X)")
+@figure("days", MEGATRON + ", eq. 4: 8 T P / (n X)")
 def days(total_flops: float, gpus: int, achieved: float) -> Value:
     """Time of the run at the FLOP/s each GPU achieves, counted with recomputation if there is."""
     return total_flops / (gpus * achieved) / SECONDS_PER_DAY

@@ -25,7 +25,7 @@ def ffn_width(hidden: int, ffn: int) -> Value:
     return ffn if ffn > 0 else 4 * hidden
 
 
-@figure("count", MEGATRON[:-10] + ", eq. 2 (its 13 l h are the biases and norms)")
+@figure("count", MEGATRON + ", eq. 2 (its 13 l h are the biases and norms)")
 def layer_params(
     hidden: int, attention_width: int, kv_width: int, ffn_width: int, gated: bool, norm: str
 ) -> Value:
@@ -41,7 +41,7 @@ def layer_params(
     )  # fmt: skip
 
 
-@figure("count", MEGATRON[:-10] + ", eq. 2, and the last norm, which it leaves out")
+@figure("count", MEGATRON + ", eq. 2, and the last norm, which it leaves out")
 def params(
     layers: int,
     layer_params: int,

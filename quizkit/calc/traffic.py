@@ -17,7 +17,7 @@ from quizkit.calc.transformer import RECOMPUTE
 ZERO = "Rajbhandari et al., ZeRO, SC 2020, section 7"
 MEGATRON = "Narayanan et al., Megatron-LM, SC 2021, section 3.2"
 SEQUENCE_PARALLEL = "Korthikanti et al., 2022, section 4.2.2"
-RING_ATTENTION = "Liu et al., Ring Attention, 2023, section 3"
+RING_ATTENTION = "Liu et al., Ring Attention, 2023"
 ORDER = "the axes lie tp, cp, dp, pp, so that tp changes fastest from rank to rank"
 
 
@@ -116,7 +116,7 @@ def tp_halves_per_layer(sp: bool, recompute: str) -> Value:
     return 8 + (2 if sp else 0) + (4 if recompute == "full" else 0)
 
 
-@figure("bytes", MEGATRON + ".2: 8 b s h (t-1)/t a layer and micro-batch, in elements")
+@figure("bytes", MEGATRON + ": 8 b s h (t-1)/t a layer and micro-batch, in elements")
 def tp_bytes(
     activation_bytes: float,
     tp_halves_per_layer: int,
@@ -128,7 +128,7 @@ def tp_bytes(
     return microbatches * layers_per_stage * tp_halves_per_layer * (tp - 1) * activation_bytes / tp
 
 
-@figure("bytes", MEGATRON + ".1: b s h to the next stage, and as much back")
+@figure("bytes", MEGATRON + ": b s h to the next stage, and as much back")
 def pp_bytes(activation_bytes: float, microbatches: int, pp: int, tp: int, sp: bool) -> Value:
     """Activations to the next stage and gradients to the one before; at an end only one of them."""
     return microbatches * min(2, pp - 1) * activation_bytes / (tp if sp else 1)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from quizkit.calc.figure import Value, figure
 from quizkit.calc.sheet import CalcError, Input
 
-MEGATRON = "Narayanan et al., Megatron-LM, SC 2021, appendix"
+MEGATRON = "Narayanan et al., Megatron-LM, SC 2021"
 PALM = "Chowdhery et al., PaLM, 2022, appendix B"
 RECOMPUTE = Input("recompute", "choice", "none", choices=("none", "selective", "full"))
 

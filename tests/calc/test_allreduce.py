@@ -53,6 +53,7 @@ def test_a_ring_sends_2_n_minus_1_over_n(ranks: int):
     # Patarasuk & Yuan, 2009: 2 (n-1)/n of the payload, in 2 (n-1) steps.
     found = cost(2400, ranks, alpha=1.0, bandwidth=100.0)
     assert found["sent_bytes_per_rank"] == 2 * (ranks - 1) * 2400 // ranks
+    assert found["inter_bytes_per_rank"] == 0  # it knows no nodes
     assert found["seconds"] == pytest.approx(2 * (ranks - 1) * (1.0 + 24.0 / ranks))
 
 

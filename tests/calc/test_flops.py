@@ -164,6 +164,8 @@ def test_untied_tables_rotary_positions_and_rms_norms():
     assert flops(**SMALL, embeddings="untied")["params"] - gpt == 16 * 8
     assert gpt - flops(**SMALL, positions="rotary")["params"] == 4 * 8
     # Without biases a layer's 13h of vectors are 2h, and the last norm's 2h are h.
+    # A gated MLP of the same width has a third matrix, and another row of biases with it.
+    assert flops(**SMALL, gated=True)["params"] - gpt == 2 * (8 * 32 + 32)
     assert gpt - flops(**SMALL, norm="rms")["params"] == 2 * 11 * 8 + 8
 
 
@@ -184,6 +186,9 @@ def test_heads_that_do_not_divide_are_refused(more, said):
 def test_sizes_are_required():
     with pytest.raises(UsageError, match="--vocab"):
         flops(layers=2, hidden=8, seq=4)
+    with pytest.raises(UsageError, match="--layers"):
+        flops(**{**SMALL, "layers": 0})
+    assert flops(layers=1, hidden=1, seq=1, vocab=1)["model_flops_per_token"] == 6 * 12 + 12 + 6
 
 
 def test_questions_call_it_by_name():

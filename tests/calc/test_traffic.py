@@ -97,6 +97,7 @@ def test_grouped_heads_send_less_until_tp_has_to_repeat_them():
     assert traffic(cp=2, heads=8, kv_heads=2, tp=2)["cp_bytes"] == whole / 8
     assert traffic(cp=2, heads=8, kv_heads=2, tp=8)["cp_bytes"] == whole / 8
     assert traffic(cp=2)["cp_bytes"] == whole
+    assert traffic(cp=2, heads=8, kv_heads=1)["cp_bytes"] == whole / 8
     assert traffic(cp=2, heads=8, head_dim=8)["cp_bytes"] == whole * 2
 
 
@@ -139,6 +140,7 @@ def test_messages_of_rings():
 def test_data_parallelism_needs_no_sizes():
     alone = sheet("traffic").work({"params": 7.5e9, "dp": 64, "zero": 3}).figures
     assert alone["zero_bytes"] == pytest.approx(3 * 7.5e9 * 2 * 63 / 64)
+    assert alone["messages"] == 3 * 63  # the model as one layer
     for axis in ("tp", "pp", "cp"):
         with pytest.raises(CalcError, match="--seq, --hidden"):
             sheet("traffic").work({"params": 7.5e9, axis: 2})
