@@ -47,6 +47,9 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def room(path: Path) -> str:
+    """The room of a module; a demo's is `demos`."""
+    if path.is_relative_to(DEMOS):
+        return "demos"
     inside = path.relative_to(PACKAGE)
     return inside.parts[0].removesuffix(".py")
 
@@ -109,8 +112,10 @@ def test_the_front_door_opens_without_anything_heavy(line: str):
 
 def test_no_file_has_grown_a_second_noun():
     # Not a law of nature: a file over this size is looked at, split, or named here with its reason.
+    # words/ are tables, a sentence an entry: they grow with what is said and are never read through.
     long = {
         str(path.relative_to(PACKAGE.parent)): len(path.read_text(encoding="utf-8").splitlines())
         for path in [*modules(), *DEMOS.rglob("*.py")]
+        if room(path) != "words"
     }
     assert {name: lines for name, lines in long.items() if lines > 300} == {}
