@@ -60,7 +60,7 @@ def study(
     questions = chosen(read.questions.values(), (), levels, kinds)
     if not questions:
         raise UsageError("nothing_chosen")
-    place = _desk(json, plain, spoken)
+    place = open_desk(json, plain, spoken)
     with Diary(diary_file()) as diary, Laboratory(questions) as lab:
         session = Study(
             questions,
@@ -140,7 +140,8 @@ def _kinds(wanted: Sequence[str]) -> Sequence[str]:
     return wanted
 
 
-def _desk(json: bool, plain: bool, lang: "Lang") -> "Desk":
+def open_desk(json: bool, plain: bool, lang: "Lang") -> "Desk":
+    """Where questions are shown and answered: a screen, lines, or JSON lines."""
     import os
     import sys
 

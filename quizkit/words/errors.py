@@ -235,8 +235,8 @@ WORDS: Words = {
         "en": "dualpipe-v needs at least 2 x stages micro-batches, not {microbatches} with {stages} stages",
     },
     "calc_order_ranks": {
-        "zh": "这份顺序有 {given} 行（每个 rank 一行），而 --stages 是 {stages}",
-        "en": "The order has {given} lines (one a rank), but --stages is {stages}",
+        "zh": "{file}：有 {given} 行（每个 rank 一行），而 --stages 是 {stages}",
+        "en": "{file}: {given} lines (one a rank), but --stages is {stages}",
     },
     "calc_order_foreign": {
         "zh": "{where}：{op} 不归这个 rank 跑（编号超出范围，或属于别的 rank）",
@@ -329,5 +329,33 @@ WORDS: Words = {
     "calc_stages": {
         "zh": "{pp} 级流水线，却只有 {layers} 层",
         "en": "{pp} stages, but only {layers} layers",
+    },
+    "calc_order_file": {
+        "zh": "读不了顺序文件 {file}：{reason}",
+        "en": "Cannot read the order file {file}: {reason}",
+    },
+    "calc_order_word": {
+        "zh": "{where}：看不懂 {op}。写法：F0 B0 I0 W0，第 1 段（chunk）写 F0.1，重叠的一对写 F3+B1，# 之后是注释",
+        "en": "{where}: cannot read {op}. Write F0 B0 I0 W0, F0.1 for chunk 1, F3+B1 for a pair that overlaps, # before a comment",
+    },
+    "calc_order_chunk": {
+        "zh": "{where}：{op} 的 chunk 超出范围，这里每张卡有 {chunks} 段（从 0 数起）；段数由 --schedule 和 --virtual 决定",
+        "en": "{where}: {op} names a chunk beyond the {chunks} of a device (counted from 0); --schedule and --virtual say how many",
+    },
+    "calc_operations": {
+        "zh": "要模拟 {operations} 个操作，上限是 {most} 个。请减少 --stages、--microbatches 或 --virtual",
+        "en": "That is {operations} operations to play; the most is {most}. Take fewer --stages, --microbatches or --virtual",
+    },
+    "calc_stage_times": {
+        "zh": "--stage-times 要给 {stages} 个有限的正数，每个 stage 一个，这里给了 {given}",
+        "en": "--stage-times takes {stages} finite numbers above 0, one a stage; given: {given}",
+    },
+    "calc_no_work": {
+        "zh": "--forward、--backward-input、--backward-weight 不能全是 0",
+        "en": "--forward, --backward-input and --backward-weight cannot all be 0",
+    },
+    "calc_quiz": {
+        "zh": "calc {sheet} --quiz 的题目里没有 {name}；可以定下来的有：{known}",
+        "en": "The question of calc {sheet} --quiz does not go into {name}; what it takes: {known}",
     },
 }

@@ -23,6 +23,10 @@ WORDS: Words = {
         "zh": "拿实际运行核对答案：每种设置只跑一次。",
         "en": "Check answers against runs: each distinct setting is run once on real ranks.",
     },
+    "calc": {
+        "zh": "面试要算的数：显存、通信量、流水线、FLOPs……每个都注明口径和出处。",
+        "en": "The sums interviewers ask for, each with its convention and its source.",
+    },
     "show": {"zh": "完整显示一道题，带答案。", "en": "Show one question whole, with its answer."},
     "list": {"zh": "列出题目。", "en": "List the questions."},
     "search": {

@@ -1,0 +1,85 @@
+"""`quizkit calc`: the sums interviewers ask for, with their conventions, formulas and sources."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quizkit.cli.common import JSON_HELP, LANG_HELP
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command. It reads its own help option, since each calculator has its own options."""
+    app.command(
+        context_settings={
+            "allow_extra_args": True,
+            "ignore_unknown_options": True,
+            "help_option_names": [],
+        }
+    )(calc)
+
+
+def calc(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(help="A calculator; without one, list them all.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Each number with its formula and its source.")
+    ] = False,
+    quiz: Annotated[
+        bool, typer.Option("--quiz", help="Ask it as a question; what is not given is drawn.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare formulas, simulator and real runs.")
+    ] = False,
+    svg: Annotated[
+        Path | None, typer.Option(metavar="F", help="pipeline: write the timeline as a picture.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+    plain: Annotated[bool, typer.Option("--plain", help="No colours, no columns.")] = False,
+    usage: Annotated[
+        bool, typer.Option("--help", "-h", help="This; after a calculator's name, its options.")
+    ] = False,
+) -> None:
+    """The sums interviewers ask for: `quizkit calc memory --params 7.5B --dp 64 --zero 3`.
+
+    Options of the calculator itself follow its name; `quizkit calc NAME --help` lists them.
+    """
+    from quizkit.cli.common import language
+
+    spoken = language(lang)
+    if check:
+        from quizkit.cli.calc_check import check as compare
+
+        _nothing_else([*([name] if name else []), *context.args])
+        raise typer.Exit(compare(json, plain, spoken))
+    if name is None:
+        from quizkit.cli.calc_run import print_list
+
+        _nothing_else(context.args)
+        if usage:
+            typer.echo(context.get_help())
+        else:
+            print_list(json, spoken, plain)
+        return
+    from quizkit.cli.calc_run import Asked, find, print_page, run
+
+    sheet = find(name)
+    if usage:
+        print_page(sheet, spoken, plain)
+    elif quiz:
+        from quizkit.cli.calc_quiz import ask
+
+        raise typer.Exit(ask(sheet, context.args, json, plain, spoken))
+    else:
+        run(Asked(sheet, context.args, explain, svg), json, spoken, plain)
+
+
+def _nothing_else(words: list[str]) -> None:
+    """Refuse what means something only after the name of a calculator."""
+    from quizkit.errors import UsageError
+
+    for word in words:
+        raise UsageError("calc_first", given=word)

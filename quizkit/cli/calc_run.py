@@ -1,0 +1,140 @@
+"""`quizkit calc NAME`: one sum, on the screen, as JSON, as a picture of its schedule."""
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quizkit.calc import sheets
+from quizkit.calc.sheet import Sheet, Worked
+from quizkit.cli.calc_options import parsed
+from quizkit.errors import UsageError
+from quizkit.near import nearest
+from quizkit.words import Lang, say
+
+if TYPE_CHECKING:
+    from quizkit.ui.chart import Chart
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for; `words` are the calculator's own options, not yet looked at."""
+
+    sheet: Sheet
+    words: Sequence[str]
+    explain: bool
+    svg: Path | None
+
+
+def find(name: str) -> Sheet:
+    """The calculator of that name. Raises UsageError with the nearest one."""
+    if name.startswith("-"):
+        raise UsageError("calc_first", given=name)
+    if name not in sheets.NAMES:
+        raise UsageError("calc_unknown", name=name, hint=nearest(name, sheets.NAMES))
+    return sheets.sheet(name)
+
+
+def run(asked: Asked, json: bool, lang: Lang, plain: bool) -> None:
+    """Work it out and show it."""
+    sheet = asked.sheet
+    if asked.svg and sheet.name != "pipeline":
+        hint = "quizkit calc pipeline"
+        raise UsageError("calc_option", sheet=sheet.name, name="--svg", hint=hint)
+    worked = sheet.work(parsed(sheet, asked.words))
+    if json:
+        print(dumps(_data(worked), ensure_ascii=False, allow_nan=False))
+    else:
+        from quizkit.ui.console import console, is_plain
+        from quizkit.ui.sum_screen import show
+
+        show(console(is_plain(plain)), worked, _charts(worked), asked.explain, lang, plain)
+    if asked.svg:
+        sys.stdout.flush()
+        _write(asked.svg, worked, lang)
+
+
+def print_list(json: bool, lang: Lang, plain: bool) -> None:
+    """Every calculator, what it answers, and a line to start with."""
+    from quizkit.ui.sum_page import EXAMPLES, table
+
+    if json:
+        rows = [
+            {"name": name, "what": say(f"calc.what_{name}", lang), "example": EXAMPLES[name]}
+            for name in sheets.NAMES
+        ]
+        print(dumps({"schema": "quizkit/calc/1", "calculators": rows}, ensure_ascii=False))
+        return
+    from quizkit.ui.console import console, is_plain
+
+    console(is_plain(plain)).print(table(lang, is_plain(plain)))
+
+
+def print_page(sheet: Sheet, lang: Lang, plain: bool) -> None:
+    """What one calculator takes."""
+    from quizkit.ui.console import console, is_plain
+    from quizkit.ui.sum_page import page
+
+    console(is_plain(plain)).print(page(sheet, lang, is_plain(plain)))
+
+
+def _data(worked: Worked) -> dict[str, Any]:
+    """The figures by their own names, which say their units, beside what they came from."""
+    figures = {each.name: each for each in worked.sheet.figures if each.name in worked.figures}
+    return {
+        "schema": f"quizkit/calc.{worked.sheet.name}/1",
+        "inputs": dict(worked.inputs),
+        "given": sorted(worked.given),
+        **{name: _strict(value) for name, value in worked.figures.items()},
+        "units": {name: each.unit for name, each in figures.items()},
+        "formulas": {
+            name: {
+                "formula": each.formula,
+                "filled": each.filled(worked.values),
+                "source": each.source,
+            }
+            for name, each in figures.items()
+        },
+    }
+
+
+def _strict(value: object) -> object:
+    """JSON has no number for what is infinite."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _charts(worked: Worked) -> "Sequence[Chart]":
+    """The schedule of a pipeline as it was played."""
+    if worked.sheet.name != "pipeline":
+        return ()
+    from quizkit.calc.pipeline import events
+    from quizkit.lab.report import Event, Timeline
+    from quizkit.ui.chart import charts
+
+    title = str(worked.inputs["order"] or worked.inputs["schedule"])
+    played = events(worked.inputs)
+    made = tuple(Event(title, rank, name, start, end) for rank, name, start, end in played)
+    ranks = 1 + max(event.rank for event in made)
+    return charts(Timeline("simulated", made), ranks)
+
+
+def _write(file: Path, worked: Worked, lang: Lang) -> None:
+    from quizkit.ui.svg import picture
+
+    drawn = _charts(worked)
+    title = say(
+        "calc.svg_title",
+        lang,
+        schedule=drawn[0].schedule,
+        ranks=drawn[0].ranks,
+        microbatches=worked.inputs["microbatches"],
+    )
+    try:
+        text = picture(drawn, title, say("lab.svg_simulated", lang), lang)
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError("file_write", file=file, reason=reason) from error

@@ -1,0 +1,96 @@
+"""Calculators before they are given numbers: the list of them, and the options of one."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from quizkit.calc import sheets
+from quizkit.calc.figure import shown
+from quizkit.calc.sheet import Input, Sheet, option
+from quizkit.words import Lang, say
+from quizkit.words.input import WORDS as INPUTS
+
+EXAMPLES: Mapping[str, str] = {
+    "memory": "quizkit calc memory --params 7.5B --dp 64 --zero 3",
+    "activations": "quizkit calc activations --hidden 12288 --heads 96 --seq 2048 --tp 8 --sp",
+    "pipeline": "quizkit calc pipeline --stages 4 --microbatches 8 --schedule 1f1b",
+    "traffic": "quizkit calc traffic --params 7B --dp 8 --intra 450GB/s --inter 50GB/s",
+    "allreduce": "quizkit calc allreduce --bytes 1GB --ranks 8 --bandwidth 50GB/s",
+    "flops": "quizkit calc flops --layers 96 --hidden 12288 --seq 2048 --vocab 51200",
+    "mfu": "quizkit calc mfu --params 7B --tokens-per-second 4e5 --gpus 64 --peak 989e12",
+    "days": "quizkit calc days --params 175B --tokens 300B --gpus 1024 --achieved 140e12",
+    "kv": "quizkit calc kv --layers 80 --kv-heads 8 --head-dim 128 --seq 8192",
+}
+_COMMON = ("explain", "quiz", "json", "lang", "plain")
+
+
+def table(lang: Lang, plain: bool) -> RenderableType:
+    """Every calculator: what it answers, and a line that can be pasted."""
+    rows = [(name, say(f"calc.what_{name}", lang), EXAMPLES[name]) for name in sheets.NAMES]
+    hint = Text(say("calc.list_hint", lang), "" if plain else "dim", overflow="fold")
+    return Group(
+        Text(say("calc.list_title", lang), "bold"),
+        _rows([(name, (what, example)) for name, what, example in rows], plain),
+        Text(""),
+        hint,
+    )
+
+
+def page(sheet: Sheet, lang: Lang, plain: bool) -> RenderableType:
+    """What a calculator answers and takes, with every default."""
+    common = [(f"--{name}", (say(f"calc.option_{name}", lang),)) for name in _COMMON]
+    if sheet.name == "pipeline":
+        common.insert(0, ("--svg F", (say("calc.option_svg", lang),)))
+    return Group(
+        Text.assemble((sheet.name, "bold"), "  ", say(f"calc.what_{sheet.name}", lang)),
+        Text(say("calc.example", lang, line=EXAMPLES[sheet.name]), overflow="fold"),
+        Text("\n" + say("calc.options", lang), "bold"),
+        _rows([(_written(each), (_about(sheet, each, lang),)) for each in sheet.inputs], plain),
+        Text("\n" + say("calc.common", lang), "bold"),
+        _rows(common, plain),
+    )
+
+
+def input_words(sheet: Sheet, each: Input, lang: Lang) -> str:
+    """What an input is; some mean something of their own in one sheet."""
+    own = f"{sheet.name}_{each.name}"
+    return say(f"input.{own if own in INPUTS else each.name}", lang)
+
+
+def default_words(each: Input, lang: Lang) -> str:
+    """What an input is if it is not given; nothing where that leaves figures out."""
+    if isinstance(each.default, bool):
+        return say("calc.on" if each.default else "calc.off", lang)
+    if each.default is None or each.default in ([], ""):
+        return ""
+    return each.default if isinstance(each.default, str) else shown(each.default)
+
+
+def _written(each: Input) -> str:
+    """How an option is typed."""
+    if each.kind == "flag":
+        return option(each.name).replace("--", "--[no-]", 1)
+    return f"{option(each.name)} {'|'.join(map(str, each.choices)) or each.kind.upper()}"
+
+
+def _about(sheet: Sheet, each: Input, lang: Lang) -> str:
+    facts = [say("calc.required", lang)] if each.required else []
+    if default := default_words(each, lang):
+        facts.append(say("calc.default", lang, value=default))
+    words = input_words(sheet, each, lang)
+    if not facts:
+        return words
+    return f"{words}（{facts[0]}）" if lang == "zh" else f"{words} ({facts[0]})"
+
+
+def _rows(rows: Sequence[tuple[str, Sequence[str]]], plain: bool) -> RenderableType:
+    """A name and what it is: a line each where columns are not wanted."""
+    if plain:
+        return Text("\n".join(f"  {name}: {' | '.join(said)}" for name, said in rows))
+    parts: list[RenderableType] = []
+    for name, said in rows:
+        parts.append(Text(f"  {name}", "bold", overflow="fold"))
+        parts += [Padding(Text(each, overflow="fold"), (0, 0, 0, 4), expand=False) for each in said]
+    return Group(*parts)

@@ -1,0 +1,78 @@
+"""What the calculators say around their numbers."""
+
+from quizkit.words import Words
+
+WORDS: Words = {
+    "list_title": {"zh": "计算器", "en": "Calculators"},
+    "list_hint": {
+        "zh": "某个计算器的全部选项：quizkit calc 名字 --help。每个都可以加 --explain（公式和出处）、--quiz（出成一道题）、--json。",
+        "en": "All options of one: quizkit calc NAME --help. Each takes --explain (formula and source), --quiz (asks you instead), --json.",
+    },
+    "what_memory": {
+        "zh": "每个设备上权重、梯度、优化器状态占多少；放得下多大的模型",
+        "en": "What weights, gradients and optimizer states take on each device; the largest model that fits",
+    },
+    "what_activations": {
+        "zh": "前向为反向保留多少激活：每层、最满的一级",
+        "en": "What the forward keeps for the backward: per layer, and in the fullest stage",
+    },
+    "what_pipeline": {
+        "zh": "流水线一步多久，气泡多大，每个 rank 最多保留几份激活；画出甘特图",
+        "en": "How long a pipeline's step takes, its bubble, how many activations live; draws the timeline",
+    },
+    "what_traffic": {
+        "zh": "每个 GPU 一步在各并行维度上发多少字节，要多久",
+        "en": "What each GPU sends in a step along each axis of parallelism, and how long that takes",
+    },
+    "what_allreduce": {
+        "zh": "一次集合通信发多少、几步、多久，algbw 与 busbw",
+        "en": "What one collective sends, in how many steps and seconds; algbw and busbw",
+    },
+    "what_flops": {
+        "zh": "训练一个 token、一步要多少 FLOP，与 6ND 差多少",
+        "en": "FLOPs of training per token and per step, and how far 6ND is from them",
+    },
+    "what_mfu": {
+        "zh": "每秒多少 token 相当于多少 MFU 与 HFU",
+        "en": "MFU and HFU of a number of tokens per second",
+    },
+    "what_days": {"zh": "训练要多少天", "en": "How many days a training takes"},
+    "what_kv": {
+        "zh": "KV 缓存多大，解码最快多快，最多放得下多少条序列",
+        "en": "The KV cache's size, the least time of a decode step, the most sequences that fit",
+    },
+    "inputs": {"zh": "输入", "en": "Inputs"},
+    "results": {"zh": "结果", "en": "Results"},
+    "options": {"zh": "选项", "en": "Options"},
+    "common": {"zh": "通用选项", "en": "Options of every calculator"},
+    "example": {"zh": "例如：{line}", "en": "For example: {line}"},
+    "usage": {"zh": "用法：{line}", "en": "Usage: {line}"},
+    "is_default": {"zh": "默认值", "en": "default"},
+    "on": {"zh": "是", "en": "yes"},
+    "off": {"zh": "否", "en": "no"},
+    "default": {"zh": "默认 {value}", "en": "default {value}"},
+    "required": {"zh": "必填", "en": "required"},
+    "source": {"zh": "出处：{source}", "en": "Source: {source}"},
+    "option_explain": {
+        "zh": "每个数后面给出公式、代入数字的算式和出处",
+        "en": "Each number with its formula, the numbers put in, and its source",
+    },
+    "option_quiz": {
+        "zh": "换成一道题来考您，没给的数随机抽；答案记进答题记录",
+        "en": "Ask it as a question instead; numbers not given are drawn, the answer is recorded",
+    },
+    "option_json": {"zh": "输出一个 JSON 对象", "en": "One JSON object"},
+    "option_lang": {"zh": "界面语言", "en": "Language of the words"},
+    "option_plain": {"zh": "不用颜色和分栏", "en": "No colours, no columns"},
+    "option_svg": {"zh": "把甘特图写成一个图片文件", "en": "Write the timeline as a picture"},
+    "unit_bytes": {"zh": "字节", "en": "bytes"},
+    "unit_days": {"zh": "天", "en": "days"},
+    "unit_hours": {"zh": "小时", "en": "hours"},
+    "unit_minutes": {"zh": "分钟", "en": "minutes"},
+    "svg_title": {
+        "zh": "{schedule}，{ranks} 级，{microbatches} 个 micro-batch（模拟）",
+        "en": "{schedule}: {ranks} stages, {microbatches} micro-batches (simulated)",
+    },
+    "quiz_formula": {"zh": "公式：", "en": "The formula:"},
+    "quiz_worked": {"zh": "代入数字：", "en": "With the numbers put in:"},
+}
