@@ -17,10 +17,10 @@ class Figure:
     unit: str
     source: str
     arguments: tuple[str, ...]
-    function: Callable[..., Value]
+    function: Callable[..., Value | None]
 
     def __call__(self, values: Mapping[str, Value | None]) -> Value | None:
-        """The number, or None where something it needs was not given."""
+        """The number, or None: something it needs was not given, or there is no such sum."""
         needed = {name: values.get(name) for name in self.arguments}
         if any(value is None for value in needed.values()):
             return None
@@ -47,10 +47,10 @@ class Figure:
         return result.value
 
 
-def figure(unit: str, source: str) -> Callable[[Callable[..., Value]], Figure]:
+def figure(unit: str, source: str) -> Callable[[Callable[..., Value | None]], Figure]:
     """Make a function whose body is one `return` into a figure; `source` is where it stands."""
 
-    def made(function: Callable[..., Value]) -> Figure:
+    def made(function: Callable[..., Value | None]) -> Figure:
         arguments = tuple(inspect.signature(function).parameters)
         return Figure(function.__name__, unit, source, arguments, function)
 

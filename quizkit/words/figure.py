@@ -355,4 +355,80 @@ WORDS: Words = {
         "zh": "硬件所做，每个 token，含重算",
         "en": "done by the hardware, per token, recomputation included",
     },
+    "pipeline_chunks": {
+        "zh": "每张卡的段数（chunk）",
+        "en": "chunks on each device",
+    },
+    "pipeline_busy": {
+        "zh": "各 rank 干活的时间",
+        "en": "time each rank works",
+    },
+    "pipeline_first_start": {
+        "zh": "各 rank 第一个操作开始的时刻",
+        "en": "when each rank starts",
+    },
+    "pipeline_last_end": {
+        "zh": "各 rank 最后一个操作结束的时刻",
+        "en": "when each rank is done",
+    },
+    "pipeline_makespan": {
+        "zh": "一步的时间",
+        "en": "time of the step",
+    },
+    "pipeline_ideal": {
+        "zh": "没有气泡的理想时间",
+        "en": "ideal time, without a bubble",
+    },
+    "pipeline_bubble_over_ideal": {
+        "zh": "气泡（相对理想时间）",
+        "en": "bubble over the ideal time",
+    },
+    "pipeline_bubble_share": {
+        "zh": "气泡（占一步的比例）",
+        "en": "bubble as a share of the step",
+    },
+    "pipeline_peak_live": {
+        "zh": "各 rank 激活值峰值（按一段计的 micro-batch 数）",
+        "en": "peak live activations of each rank (micro-batches of one chunk)",
+    },
+    "pipeline_peak_live_whole": {
+        "zh": "各 rank 激活值峰值（按 1/p 个模型计）",
+        "en": "peak live activations of each rank (micro-batches of 1/p of the model)",
+    },
+    "pipeline_messages": {
+        "zh": "消息总数",
+        "en": "messages in all",
+    },
+    "pipeline_idle_per_device": {
+        "zh": "各 rank 自己首尾之间的空闲",
+        "en": "idle time of each rank between its first start and its last end",
+    },
+    "pipeline_idle_global": {
+        "zh": "各 rank 在整步里的空闲",
+        "en": "idle time of each rank within the whole step",
+    },
+    "pipeline_closed_form": {
+        "zh": "公式出处",
+        "en": "where the formula stands",
+    },
+    "pipeline_closed_bubble": {
+        "zh": "气泡时间（公式）",
+        "en": "bubble time, by formula",
+    },
+    "pipeline_closed_makespan": {
+        "zh": "一步的时间（公式）",
+        "en": "time of the step, by formula",
+    },
+    "pipeline_closed_bubble_over_ideal": {
+        "zh": "气泡，相对理想时间（公式）",
+        "en": "bubble over the ideal time, by formula",
+    },
+    "pipeline_closed_bubble_share": {
+        "zh": "气泡，占一步的比例（公式）",
+        "en": "bubble as a share of the step, by formula",
+    },
+    "pipeline_closed_peak_live": {
+        "zh": "各 rank 激活值峰值（公式）",
+        "en": "peak live activations of each rank, by formula",
+    },
 }

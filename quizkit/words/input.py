@@ -275,4 +275,44 @@ WORDS: Words = {
         "zh": "节点间每个 GPU 单方向的带宽",
         "en": "bandwidth of a GPU between nodes, per direction",
     },
+    "stages": {
+        "zh": "流水线的 stage 数，每张卡一个",
+        "en": "pipeline stages, one a device",
+    },
+    "pipeline_microbatches": {
+        "zh": "一步的 micro-batch 数（DualPipe 为两个方向合计）",
+        "en": "micro-batches of a step (DualPipe: both directions together)",
+    },
+    "schedule": {
+        "zh": "调度方式",
+        "en": "schedule",
+    },
+    "pipeline_virtual": {
+        "zh": "每张卡的段数（chunk）；0 表示按调度自身的段数：interleaved、zb-v、dualpipe 和 dualpipe-v 为 2，其余为 1",
+        "en": "chunks on a device; 0: as many as the schedule has by itself (interleaved, zb-v, dualpipe and dualpipe-v 2, the others 1)",
+    },
+    "forward": {
+        "zh": "一个 micro-batch 在一张卡的全部层上前向的时间（chunk 只占其中 1/v）",
+        "en": "time of a micro-batch's forward through all a device holds (a chunk takes 1/v of it)",
+    },
+    "backward_input": {
+        "zh": "同样，对输入求梯度的时间",
+        "en": "the same for the gradient of the input",
+    },
+    "backward_weight": {
+        "zh": "同样，对权重求梯度的时间；GPipe、1F1B 和 interleaved 的反向是两者之和",
+        "en": "the same for the gradient of the weights; the backward of GPipe, 1F1B and interleaved is the sum of both",
+    },
+    "latency": {
+        "zh": "一条消息从一张卡到下一张卡的时间；发送不占用 rank",
+        "en": "time of a message from one device to the next; sending does not occupy the rank",
+    },
+    "stage_times": {
+        "zh": "各 stage 的相对快慢，每个一个数（2 表示慢一倍）；不给表示都一样",
+        "en": "how slow each stage is, a number each (2: twice as slow); left out: all alike",
+    },
+    "order": {
+        "zh": "自定顺序的文件：每个 rank 一行，如 F0 F1 B0 B1，第 1 段写 F0.1，重叠的一对写 F3+B1；不给则按调度",
+        "en": "file with an order of your own: a line each rank, as F0 F1 B0 B1, F0.1 for chunk 1, F3+B1 for a pair that overlaps; left out: the schedule's",
+    },
 }

@@ -123,4 +123,20 @@ WORDS: Words = {
         "zh": "当成只发自己那一份：环上每个 rank 要转发 N-1 份",
         "en": "that in a ring a rank passes on N-1 shards, not its own alone",
     },
+    "pipeline": {
+        "zh": "1F1B 流水线，{stages} 个 stage 一样快，{microbatches} 个 micro-batch，通信不计时间。流水线气泡（pipeline bubble）占整步时间的百分之几？",
+        "en": "A 1F1B pipeline of {stages} equal stages runs {microbatches} micro-batches; messages take no time. Which share of the step, in percent, is bubble?",
+    },
+    "pipeline_over_ideal": {
+        "zh": "那是相对理想时间的开销 (p - 1)/m，不是占整步的比例",
+        "en": "that (p - 1)/m is the overhead over the ideal time, not a share of the step",
+    },
+    "pipeline_all_stages": {
+        "zh": "流水线要等的是其余 p - 1 个 stage，不是 p 个",
+        "en": "that a stage waits for the p - 1 others, not for p",
+    },
+    "pipeline_slots": {
+        "zh": "一步是 m + p - 1 格，不是 m + p 格",
+        "en": "that a step has m + p - 1 slots, not m + p",
+    },
 }

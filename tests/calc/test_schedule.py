@@ -2,7 +2,7 @@
 
 import pytest
 
-from quizkit.calc.schedule import Costs, order, place, simulate
+from quizkit.calc.schedule import Costs, order, peak_live, place, simulate
 from quizkit.calc.schedule.placement import Name
 
 # p = 4, m = 8, F = I = W = 1 for a whole device: makespan and peaks, in units of one chunk.
@@ -20,5 +20,6 @@ KNOWN: dict[tuple[Name, int], tuple[int, list[int]]] = {
 
 @pytest.mark.parametrize(("schedule", "virtual"), KNOWN)
 def test_four_stages_eight_microbatches(schedule: Name, virtual: int) -> None:
-    run = simulate(order(schedule, 4, 8, virtual), place(schedule, 4, 8, virtual), Costs())
-    assert (run.makespan, run.peak_live) == KNOWN[schedule, virtual]
+    orders = order(schedule, 4, 8, virtual)
+    run = simulate(orders, place(schedule, 4, 8, virtual), Costs())
+    assert (run.makespan, peak_live(orders)) == KNOWN[schedule, virtual]

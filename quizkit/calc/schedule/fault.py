@@ -13,7 +13,7 @@ def check(orders: Order, placement: Placement, where: Sequence[str]) -> None:
     """Every operation once, on the rank of its stage, after what it needs of the same rank."""
     width, stages = placement.microbatches, len(placement.devices)
     if len(orders) != placement.ranks:
-        raise CalcError("calc_order_ranks", given=len(orders), stages=placement.ranks)
+        raise CalcError("calc_order_ranks", file="order", given=len(orders), stages=placement.ranks)
     state = bytearray(stages * width)
     for rank, ops in enumerate(orders):
         paired = False

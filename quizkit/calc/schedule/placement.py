@@ -44,6 +44,11 @@ class Placement:
         """Stages on each device."""
         return len(self.devices) // self.ranks
 
+    @property
+    def shares(self) -> int:
+        """Parts into which a device's work on one micro-batch is cut: its chunks, or one a way."""
+        return self.chunks // len(self.starts)
+
     @cached_property
     def local(self) -> tuple[int, ...]:
         """For each stage, which of its device's chunks it is."""
@@ -76,15 +81,15 @@ class Placement:
         """Whether another stage comes after this one."""
         return stage + 1 < len(self.devices) and stage + 1 not in self.starts
 
-    @property
-    def messages(self) -> int:
-        """Activations and gradients handed to another device in a step."""
-        hops = [
-            len(self.expected(s))
-            for s in range(1, len(self.devices))
-            if self.follows(s) and self.devices[s] != self.devices[s - 1]
-        ]
-        return 2 * sum(hops)
+    def receives(self, op: Op) -> bool:
+        """Whether an operation needs a message from another device."""
+        kind, stage, _ = op
+        if kind == "W":
+            return False
+        forward = kind[0] == "F"
+        if not (self.follows(stage) if forward else self.leads(stage)):
+            return False
+        return self.devices[stage] != self.devices[stage - 1 if forward else stage + 1]
 
     def name(self, op: Op) -> str:
         """What an operation is called: F3, or F3.1 on the second chunk of its device."""

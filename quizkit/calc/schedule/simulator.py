@@ -33,8 +33,6 @@ class Run:
     starts: list[list[Number]]
     ends: list[list[Number]]
     busy: list[Number]
-    peak_live: list[int]
-    """Most micro-batches of one chunk alive at once, from their F until their B or W has ended."""
 
     @property
     def makespan(self) -> Number:
@@ -168,7 +166,26 @@ def simulate(orders: Order, placement: Placement, costs: Costs, where: Sequence[
         waits |= {rank: ("B", cell) for cell, rank in waits_up.items()}
         raise deadlock(orders, placement, [len(each) for each in ends], waits, where)
     busy = [sum(cost[kind] for kind, _, _ in ops) for cost, ops in zip(took, orders, strict=True)]
-    return Run(placement, orders, starts, ends, busy, [_peak(ops) for ops in orders])
+    return Run(placement, orders, starts, ends, busy)
+
+
+def peak_live(orders: Order) -> list[int]:
+    """For each rank, the most micro-batches of one chunk alive at once.
+
+    Alive are the activations from a forward's start until the end of the backward that needs them
+    last, which is W where the backward is split.
+    """
+    return [_peak(ops) for ops in orders]
+
+
+def messages(orders: Order, placement: Placement) -> int:
+    """Activations and gradients that one device hands to another, all devices together."""
+    receives = {
+        (kind, stage): placement.receives((kind, stage, 0))
+        for kind in ("F", "F+", "B", "I", "W")
+        for stage in range(len(placement.devices))
+    }
+    return sum(receives[kind, stage] for ops in orders for kind, stage, _ in ops)
 
 
 def _peak(ops: list[Op]) -> int:

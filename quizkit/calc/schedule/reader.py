@@ -1,0 +1,61 @@
+"""An order as people write it down: one line a rank, `F0 F1 B0 B1`, `F0.1` for chunk 1."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from quizkit.calc.schedule.placement import Op, Order, Placement
+from quizkit.calc.sheet import CalcError
+
+_OP = re.compile(r"([FBIW])(\d{1,9})(?:\.(\d{1,9}))?")
+_LONGEST = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Written:
+    """The lines of an order file that name operations, and where they stand."""
+
+    path: str
+    lines: tuple[tuple[int, str], ...]
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        """What messages call each rank."""
+        return tuple(
+            f"{self.path}:{number}: rank {rank}" for rank, (number, _) in enumerate(self.lines)
+        )
+
+
+def read(path: str) -> Written:
+    """Take a file's lines; what follows a # is a comment. Raises CalcError."""
+    try:
+        if Path(path).stat().st_size > _LONGEST:
+            raise CalcError("calc_order_file", file=path, reason=f"> {_LONGEST} bytes")
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise CalcError("calc_order_file", file=path, reason=error) from error
+    kept = ((at, line.partition("#")[0].strip()) for at, line in enumerate(text.split("\n"), 1))
+    return Written(path, tuple((at, line) for at, line in kept if line))
+
+
+def parse(written: Written, placement: Placement) -> Order:
+    """The operations of each rank. `F3+B1` is a pair that overlaps. Raises CalcError."""
+    if len(written.lines) != placement.ranks:
+        given = len(written.lines)
+        raise CalcError("calc_order_ranks", file=written.path, given=given, stages=placement.ranks)
+    return [
+        [_op(token, rank, placement, where) for token in line.replace("+", "+ ").split()]
+        for rank, ((_, line), where) in enumerate(zip(written.lines, written.where, strict=True))
+    ]
+
+
+def _op(token: str, rank: int, placement: Placement, where: str) -> Op:
+    found = _OP.fullmatch(token.removesuffix("+"))
+    if not found or (token[-1] == "+" and found[1] != "F"):
+        raise CalcError("calc_order_word", where=where, op=token)
+    chunk = int(found[3] or 0)
+    if chunk >= placement.chunks:
+        chunks = placement.chunks
+        raise CalcError("calc_order_chunk", where=where, op=token, chunks=chunks)
+    kind = found[1] + ("+" if token[-1] == "+" else "")
+    return kind, placement.stages[rank][chunk], int(found[2])

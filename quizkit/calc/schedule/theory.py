@@ -1,0 +1,138 @@
+"""What theory says of a schedule without playing it, and where its conditions end.
+
+All formulas are for equal stages and messages that take no time. In the notation of the papers, B a
+full backward and I and W its halves, p stages, m micro-batches and v chunks:
+
+- gpipe, 1f1b, interleaved: (p - 1)(F + B)/v beyond the ideal, for any costs.
+- zb-h1: (p - 1)(F + I - W), if W fits in the gaps it is put into (W <= F and W <= I) and m >= p.
+- zb-v: no device waits between its first operation and its last if F = I = W and m >= 2p - 1; the
+  step as a whole is still (p - 1)F/2 longer, because the last device starts that much later. (The
+  time is right from 3p/2 micro-batches on, but the pattern is not full and the peak is lower.)
+- dualpipe: (p/2 - 1)(F&B + B - 3W), and dualpipe-v twice as many gaps of half the length, where F&B
+  is F + B. They hold if F = I >= W; DeepSeek's own F = I = W is a case of it.
+
+Peaks depend on the order alone; they are given where the times are.
+"""
+
+from quizkit.calc.figure import figure
+from quizkit.calc.schedule.simulator import Number
+
+NARAYANAN = "Narayanan et al., SC 2021, section 2.2"
+QI = "Qi et al., Zero Bubble Pipeline Parallelism, ICLR 2024"
+ZB_H1 = f"{QI}, table 1"
+ZB_V = f"{QI}, section 6"
+DEEPSEEK = "DeepSeek-V3, arXiv:2412.19437, table 2"
+DUALPIPE_V = f"{DEEPSEEK}, on half of the devices: github.com/deepseek-ai/DualPipe"
+THEORY = f"{NARAYANAN}; {QI}; {DEEPSEEK}"
+
+
+@figure("source", "where its conditions hold; nothing is said where they do not")
+def closed_form(
+    schedule: str,
+    stages: int,
+    microbatches: int,
+    forward: Number,
+    backward_input: Number,
+    backward_weight: Number,
+    latency: Number,
+    stage_times: list[Number],
+    order: str,
+) -> str | None:
+    """Where the formula for these inputs stands."""
+    return (
+        None
+        if latency or order or set(stage_times) - {1}
+        else NARAYANAN
+        if schedule in ("gpipe", "1f1b", "interleaved")
+        else ZB_H1
+        if schedule == "zb-h1"
+        and microbatches >= stages
+        and backward_weight <= min(forward, backward_input)
+        else ZB_V
+        if schedule == "zb-v"
+        and microbatches >= 2 * stages - 1
+        and forward == backward_input == backward_weight
+        else (DUALPIPE_V if schedule == "dualpipe-v" else DEEPSEEK)
+        if schedule in ("dualpipe", "dualpipe-v") and forward == backward_input >= backward_weight
+        else None
+    )
+
+
+@figure("time", THEORY)
+def closed_bubble(
+    closed_form: str,
+    schedule: str,
+    stages: int,
+    chunks: int,
+    forward: Number,
+    backward_input: Number,
+    backward_weight: Number,
+) -> float:
+    """What the step takes beyond the ideal, by formula; an overlapped pair costs its sum."""
+    return (
+        (stages - 1) * (forward + backward_input - backward_weight)
+        if schedule == "zb-h1"
+        else (stages - 1) * forward / 2
+        if schedule == "zb-v"
+        else (stages / 2 - 1)
+        * (forward + 2 * (backward_input + backward_weight) - 3 * backward_weight)
+        if schedule == "dualpipe"
+        else (stages - 1)
+        * (forward + 2 * (backward_input + backward_weight) - 3 * backward_weight)
+        / 2
+        if schedule == "dualpipe-v"
+        else (stages - 1) * (forward + backward_input + backward_weight) / chunks
+    )
+
+
+@figure("time", THEORY)
+def closed_makespan(
+    closed_bubble: float,
+    microbatches: int,
+    forward: Number,
+    backward_input: Number,
+    backward_weight: Number,
+) -> float:
+    """How long the step takes, by formula."""
+    return microbatches * (forward + backward_input + backward_weight) + closed_bubble
+
+
+@figure("of the ideal", THEORY)
+def closed_bubble_over_ideal(
+    closed_bubble: float,
+    microbatches: int,
+    forward: Number,
+    backward_input: Number,
+    backward_weight: Number,
+) -> float:
+    """The bubble as overhead, by formula."""
+    return closed_bubble / (microbatches * (forward + backward_input + backward_weight))
+
+
+@figure("of the step", THEORY)
+def closed_bubble_share(closed_bubble: float, closed_makespan: float) -> float:
+    """The bubble as a share of the step, by formula."""
+    return closed_bubble / closed_makespan
+
+
+@figure("micro-batches of a chunk", f"{THEORY}; Megatron-LM's warm-up (interleaved)")
+def closed_peak_live(
+    closed_form: str, schedule: str, stages: int, microbatches: int, chunks: int
+) -> list[Number]:
+    """Most micro-batches alive at once on each rank r, by formula."""
+    return (
+        [microbatches] * stages
+        if schedule == "gpipe"
+        else [min(stages - r, microbatches) for r in range(stages)]
+        if schedule == "1f1b"
+        else [
+            min((chunks - 1) * stages + 2 * (stages - 1 - r) + 1, chunks * microbatches)
+            for r in range(stages)
+        ]
+        if schedule == "interleaved"
+        else [stages + 1] * stages
+        if schedule == "dualpipe"
+        else [2 * stages + 1] * stages
+        if schedule == "dualpipe-v"
+        else [chunks * stages] * stages
+    )
