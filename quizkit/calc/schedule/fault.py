@@ -16,7 +16,7 @@ def check(orders: Order, placement: Placement, where: Sequence[str]) -> None:
         raise CalcError("calc_order_ranks", file="order", given=len(orders), stages=placement.ranks)
     state = bytearray(stages * width)
     for rank, ops in enumerate(orders):
-        paired = False
+        paired, before = False, ("", 0, 0)
         for op in ops:
             kind, stage, microbatch = op
             known = 0 <= stage < stages and 0 <= microbatch < width
@@ -26,7 +26,9 @@ def check(orders: Order, placement: Placement, where: Sequence[str]) -> None:
             was, is_now = state[cell], _AFTER[kind]
             if paired and kind not in ("B", "I"):
                 raise CalcError("calc_order_pair", where=where[rank], op=placement.name(op))
-            paired = kind == "F+"
+            if paired and op[1:] == before[1:]:  # a backward needs its forward done, not under way
+                raise _out_of_turn(op, 0, placement, where[rank])
+            paired, before = kind == "F+", op
             # A full backward does both halves at once.
             if was != (1 if kind == "B" else is_now - 1):
                 raise _out_of_turn(op, was, placement, where[rank])
