@@ -60,9 +60,9 @@ def max_batch(memory: float, weights_bytes: float, bytes_per_token: float, seq: 
 
 
 def _one_kind(inputs: Mapping[str, Value | None]) -> None:
-    heads = bool(inputs["kv_heads"] and inputs["head_dim"])
-    latent = bool(inputs["latent_dim"])
-    if latent == heads:
+    latent, heads = bool(inputs["latent_dim"]), bool(inputs["kv_heads"])
+    # --head-dim may stand beside a latent cache: it is then compared with that of MHA.
+    if latent == heads or (heads and not inputs["head_dim"]):
         raise CalcError("calc_kv_kind")
 
 

@@ -61,26 +61,34 @@ def model_states_bytes(weights_bytes: int, gradients_bytes: int, optimizer_bytes
 
 
 @figure("bytes/param", f"{ZERO}, figure 1")
-def whole_bytes_per_param(weight_dtype: str, grad_dtype: str, zero: int) -> int:
-    """What every replica holds whole; read with `max_params`."""
+def sharded_bytes_per_param(
+    weight_dtype: str, grad_dtype: str, optimizer_bytes_per_param: int, zero: int
+) -> int:
+    """Of a parameter's bytes, those that the replicas divide among them."""
     return (
-        (BYTES[weight_dtype] + BYTES[grad_dtype] if zero < 2 else BYTES[weight_dtype])
-        if zero < 3
-        else 0
+        0
+        if zero == 0
+        else optimizer_bytes_per_param
+        if zero == 1
+        else optimizer_bytes_per_param + BYTES[grad_dtype]
+        if zero == 2
+        else optimizer_bytes_per_param + BYTES[grad_dtype] + BYTES[weight_dtype]
     )
 
 
 @figure("bytes/param", f"{ZERO}, figure 1")
-def sharded_bytes_per_param(
+def whole_bytes_per_param(
     weight_dtype: str,
     grad_dtype: str,
     optimizer_bytes_per_param: int,
-    zero: int,
-    whole_bytes_per_param: int,
+    sharded_bytes_per_param: int,
 ) -> int:
-    """What is divided over the replicas."""
+    """Of a parameter's bytes, those that every replica holds."""
     return (
-        BYTES[weight_dtype] + BYTES[grad_dtype] + optimizer_bytes_per_param - whole_bytes_per_param
+        BYTES[weight_dtype]
+        + BYTES[grad_dtype]
+        + optimizer_bytes_per_param
+        - sharded_bytes_per_param
     )
 
 
@@ -123,8 +131,8 @@ SHEET = Sheet(
         gradients_bytes,
         optimizer_bytes,
         model_states_bytes,
-        whole_bytes_per_param,
         sharded_bytes_per_param,
+        whole_bytes_per_param,
         max_params,
     ],
     rules=[_something_asked, _one_copy_in_fp32],

@@ -1,0 +1,148 @@
+"""Model states: ZeRO's tables, shards that are not even, and the largest model that fits."""
+
+import pytest
+
+from quizkit.bank.formula import parse
+from quizkit.calc.sheet import CalcError
+from quizkit.calc.sheets import sheet
+from quizkit.errors import UsageError
+
+# Rajbhandari et al., ZeRO, SC 2020, table 1: GB (10^9 bytes) per device of P_os, P_os+g, P_os+g+p
+# at 7.5B, 128B and 1T parameters. Some entries are rounded (41.25 to 41.3), some cut off (4187.5 to
+# 4187), so an entry holds what lies within one unit of its last digit.
+TABLE_1 = {
+    1: ("120 120 120", "2048 2048 2048", "16000 16000 16000"),
+    4: ("52.5 41.3 30", "896 704 512", "7000 5500 4000"),
+    16: ("35.6 21.6 7.5", "608 368 128", "4750 2875 1000"),
+    64: ("31.4 16.6 1.88", "536 284 32", "4187 2218 250"),
+    256: ("30.4 15.4 0.47", "518 263 8", "4046 2054 62.5"),
+    1024: ("30.1 15.1 0.12", "513 257 2", "4011 2013 15.6"),
+}
+# Table 2, left half: the most parameters in 32 GB (10^9 bytes, as the paper's 2B = 32e9 / 16 says)
+# at stages 0 to 3; model parallelism MP on 64 MP devices. T is short for 1000B, rounded or cut.
+TABLE_2 = {
+    1: ("2", "7.6", "14.4", "128"),
+    2: ("4", "15.2", "28.8", "256"),
+    4: ("8", "30.4", "57.6", "0.5T"),
+    8: ("16", "60.8", "115.2", "1T"),
+    16: ("32", "121.6", "230.4", "2T"),
+}
+
+
+def states(**inputs):
+    return sheet("memory").work(inputs).figures
+
+
+def last_digit(printed: str) -> float:
+    return 10.0 ** -len(printed.partition(".")[2])
+
+
+@pytest.mark.parametrize("dp", TABLE_1)
+@pytest.mark.parametrize(("column", "params"), [(0, 7.5e9), (1, 128e9), (2, 1e12)])
+def test_zero_table_1(column: int, params: float, dp: int):
+    for zero, printed in enumerate(TABLE_1[dp][column].split(), start=1):
+        found = states(params=params, dp=dp, zero=zero)["model_states_bytes"] / 1e9
+        assert abs(found - float(printed)) < last_digit(printed), (zero, printed)
+
+
+def test_zero_figure_1():
+    # 7.5B parameters on 64 devices: 120, 31.4, 16.6 and 1.9 GB.
+    found = [states(params=7.5e9, dp=64, zero=zero)["model_states_bytes"] for zero in range(4)]
+    assert found == [120_000_000_000, 31_406_250_000, 16_640_625_000, 1_875_000_000]
+    assert [round(each / 1e9, 1) for each in found] == [120, 31.4, 16.6, 1.9]
+
+
+@pytest.mark.parametrize("mp", TABLE_2)
+@pytest.mark.parametrize("zero", range(4))
+def test_zero_table_2(mp: int, zero: int):
+    printed = TABLE_2[mp][zero]
+    billions = states(fit=32e9, dp=64, zero=zero, tp=mp)["max_params"] / 1e9
+    if printed.endswith("T"):  # 512B, 1024B and 2048B are printed with one digit
+        assert round(billions / 1000, 1) == float(printed[:-1])
+    else:
+        # Further rows are the first one times MP, and so is its rounding: 7.64B is 121.6B by 16.
+        assert abs(billions / mp - float(printed) / mp) < 0.05
+
+
+def test_what_each_part_takes():
+    found = states(params=1000, dp=4, zero=0)
+    names = ("weights_bytes", "gradients_bytes", "optimizer_bytes", "model_states_bytes")
+    assert [found[name] for name in names] == [2000, 2000, 12000, 16000]
+    for zero, parts in enumerate([(2000, 2000, 3000), (2000, 500, 3000), (500, 500, 3000)], 1):
+        found = states(params=1000, dp=4, zero=zero)
+        assert [found[name] for name in names] == [*parts, sum(parts)]
+
+
+@pytest.mark.parametrize("zero", range(4))
+def test_alone_a_rank_saves_nothing(zero: int):
+    assert states(params=123, zero=zero)["model_states_bytes"] == 16 * 123
+
+
+@pytest.mark.parametrize(
+    ("inputs", "each"),
+    [
+        ({}, 16),
+        ({"grad_dtype": "fp32"}, 18),
+        ({"optimizer": "sgd-momentum"}, 2 + 2 + 4 + 4),
+        ({"optimizer": "adam-8bit"}, 2 + 2 + 4 + 1 + 1),
+        ({"master": False}, 2 + 2 + 8),
+        ({"weight_dtype": "fp32", "grad_dtype": "fp32", "master": False}, 4 + 4 + 8),
+    ],
+)
+def test_conventions(inputs, each: int):
+    assert states(params=10, **inputs)["model_states_bytes"] == 10 * each
+
+
+def test_an_uneven_shard_is_padded_to_the_fullest():
+    # 10 over 4 ranks is 3, 3, 3, 1 with two of padding: the fullest rank has 3.
+    found = states(params=10, dp=4, zero=3)
+    assert found["model_states_bytes"] == 3 * 16
+    # 10 over 3 model-parallel devices is 4; those 4 over 3 replicas are 2.
+    assert states(params=10, tp=3, dp=3, zero=1)["model_states_bytes"] == 4 * 4 + 2 * 12
+
+
+def test_tensor_and_pipeline_parallelism_divide_before_zero():
+    assert states(params=64e9, tp=4, pp=8, dp=2, zero=2) == (states(params=2e9, dp=2, zero=2))
+
+
+@pytest.mark.parametrize("zero", range(4))
+@pytest.mark.parametrize(("dp", "tp", "pp"), [(1, 1, 1), (3, 1, 1), (8, 2, 1), (5, 2, 3)])
+@pytest.mark.parametrize("fit", [997, 80e9, 80 * 2**30])
+def test_the_largest_model_fits_and_a_larger_one_does_not(zero, dp, tp, pp, fit):
+    where = {"dp": dp, "zero": zero, "tp": tp, "pp": pp}
+    most = states(fit=fit, **where)["max_params"]
+    assert most % (dp * tp * pp) == 0
+    if most:
+        assert states(params=most, **where)["model_states_bytes"] <= fit
+    more = most + dp * tp * pp
+    assert states(params=more, **where)["model_states_bytes"] > fit
+
+
+def test_gb_are_not_gib():
+    assert states(fit=80e9)["max_params"] == 5_000_000_000
+    assert states(fit=80 * 2**30)["max_params"] == 5_368_709_120
+
+
+def test_only_what_is_asked():
+    assert "max_params" not in states(params=1000)
+    assert "model_states_bytes" not in states(fit=1000)
+
+
+def test_neither_size_nor_room_is_refused():
+    with pytest.raises(CalcError, match="--params, or --fit"):
+        states(dp=4)
+
+
+def test_fp32_weights_with_a_second_fp32_copy_are_refused():
+    with pytest.raises(CalcError, match="--no-master"):
+        states(params=10, weight_dtype="fp32")
+
+
+@pytest.mark.parametrize("inputs", [{"zero": 4}, {"dp": 0}, {"params": 1.5}, {"optimizer": "lion"}])
+def test_what_makes_no_sense_is_refused(inputs):
+    with pytest.raises(UsageError):
+        states(**{"params": 10, **inputs})
+
+
+def test_questions_can_call_it():
+    assert parse("memory_model_states_bytes(params=1000, dp=n, zero=3)").number({"n": 4}) == 4000
