@@ -31,11 +31,18 @@ class Figure:
         """The expression as it stands in the source."""
         return ast.unparse(self._expression())
 
+    def taken(self, values: Mapping[str, Value | None]) -> str:
+        """The expression as far as it holds for these inputs: the branch that was taken."""
+        return self._with(_Taken, values)
+
     def filled(self, values: Mapping[str, Value | None]) -> str:
-        """The expression with the numbers put in, and only the branch that was taken."""
+        """The branch that was taken, with the numbers put in."""
+        return self._with(_Filled, values)
+
+    def _with(self, change: type["_Taken"], values: Mapping[str, Value | None]) -> str:
         known = {name: values[name] for name in self.arguments}
-        filled = _Fill(known, self.function.__globals__).visit(self._expression())
-        return ast.unparse(ast.fix_missing_locations(filled))
+        changed = change(known, self.function.__globals__).visit(self._expression())
+        return ast.unparse(ast.fix_missing_locations(changed))
 
     def _expression(self) -> ast.expr:
         tree = ast.parse(textwrap.dedent(inspect.getsource(self.function)))
@@ -64,12 +71,24 @@ def shown(value: object) -> str:
     return str(value) if isinstance(value, int) and abs(value) < 10**7 else f"{value:.6g}"
 
 
-class _Fill(ast.NodeTransformer):
-    """Puts numbers where names stood; what only chooses (a condition, a table) is worked out."""
+class _Taken(ast.NodeTransformer):
+    """Leaves of every choice only the branch that these values take."""
 
     def __init__(self, known: Mapping[str, Value | None], constants: Mapping[str, object]) -> None:
         self._known = known
         self._names = {**constants, **known}
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        return self.visit(node.body if self._worth(node.test) else node.orelse)
+
+    def _worth(self, node: ast.expr) -> object:
+        # The expression is our own source, not anybody's input.
+        code = compile(ast.Expression(node), "<formula>", "eval")
+        return eval(code, dict(self._names))  # noqa: S307
+
+
+class _Filled(_Taken):
+    """Puts numbers where names stood, and looks up what stands in a table."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         value = self._names.get(node.id)
@@ -77,13 +96,5 @@ class _Fill(ast.NodeTransformer):
             return node
         return ast.Name(shown(value))
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        return self.visit(node.body if self._worth(node.test) else node.orelse)
-
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         return ast.Name(shown(self._worth(node)))
-
-    def _worth(self, node: ast.expr) -> object:
-        # The expression is our own source, not anybody's input.
-        code = compile(ast.Expression(node), "<formula>", "eval")
-        return eval(code, dict(self._names))  # noqa: S307

@@ -98,10 +98,10 @@ def _result(worked: Worked, figure: Figure, lang: Lang) -> tuple[Text, Text, Tex
 
 def _explained(worked: Worked, figure: Figure, lang: Lang, plain: bool) -> Iterator[RenderableType]:
     yield _line(_result(worked, figure, lang), lang)
-    lines = [f"{figure.name} = {figure.formula}"]
-    filled = figure.filled(worked.values)
+    taken, filled = figure.taken(worked.values), figure.filled(worked.values)
+    lines = [f"{figure.name} = {taken}"]
     result = _bare(worked.figures[figure.name])
-    if filled != figure.formula:
+    if filled != taken:
         lines.append(f"  = {filled}")
     if filled != result:
         lines.append(f"  = {result}")
