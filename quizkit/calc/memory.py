@@ -139,7 +139,7 @@ SHEET = Sheet(
     quiz=Quiz(
         "model_states_bytes",
         "GB",
-        draws={"params": (1.5e9, 7.5e9, 13e9, 70e9), "dp": (8, 16, 32, 64), "zero": (1, 2)},
+        draws={"params": (1.5e9, 7.5e9, 13e9, 70e9), "dp": (4, 8, 16, 32), "zero": (1, 2)},
         traps=(
             Trap("16 * params", "memory_nothing_divided"),
             Trap("16 * params / dp", "memory_all_divided"),

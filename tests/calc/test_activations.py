@@ -134,8 +134,8 @@ def test_first_and_last_stage_keep_what_the_schedule_keeps(p: int, v: int, m: in
     )
     logits = alive([op for op in orders[-1] if op[1] == p * v - 1])
     assert logits == 1
-    if p > 1:
-        assert found["last_stage_bytes"] == alive(orders[-1]) * one + found["output_bytes"]
+    embedded = found["embedding_bytes"] if p == 1 else 0
+    assert found["last_stage_bytes"] == alive(orders[-1]) * one + embedded + found["output_bytes"]
 
 
 def alive(ops) -> int:
@@ -148,7 +148,7 @@ def alive(ops) -> int:
 
 
 def test_without_a_count_of_micro_batches_the_pipeline_is_full():
-    sizes = {"hidden": 8, "heads": 2, "layers": 8, "pp": 4}
+    sizes = {"hidden": 8, "heads": 2, "layers": 8, "pp": 4, "vocab": 16}
     for v in (1, 2):
         full = kept(**sizes, virtual=v, microbatches=64)
         assert kept(**sizes, virtual=v)["first_stage_bytes"] == full["first_stage_bytes"]
@@ -199,16 +199,17 @@ def test_flash_keeps_a_number_a_row_instead_of_the_scores():
 
 
 def test_without_dropout_there_is_no_mask_and_softmax_is_kept_once():
-    found = kept(heads=8, hidden=64, seq=16, dropout=False, vocab=8)
-    sbh = 16 * 64
-    assert found["bytes_per_layer"] == 32 * sbh + 2 * 8 * 16 * 16
+    found = kept(heads=8, hidden=64, seq=16, batch=3, tp=2, dropout=False, vocab=8)
+    sbh = 16 * 3 * 64
+    assert found["bytes_per_layer"] == 8 * sbh + 24 * sbh // 2 + 2 * 8 * 16 * 16 * 3 // 2
     assert found["embedding_bytes"] == 0
 
 
 def test_fp32_doubles_all_but_the_masks():
-    found = kept(heads=8, hidden=64, seq=16, dtype="fp32")
+    found = kept(heads=8, hidden=64, seq=16, dtype="fp32", vocab=8)
     sbh, pairs = 16 * 64, 8 * 16 * 16
     assert found["bytes_per_layer"] == (2 * 32 + 2) * sbh + (2 * 4 + 1) * pairs
+    assert found["output_bytes"] == 2 * 4 * sbh + 4 * 16 * 8  # the logits are fp32 anyway
 
 
 def test_another_width_of_the_mlp():
@@ -249,4 +250,4 @@ def test_what_cannot_be_cut_is_refused(inputs, says: str):
 
 
 def test_a_sequence_need_not_divide_without_sequence_parallelism():
-    assert kept(heads=8, hidden=64, tp=4, seq=30)["norm_bytes"] == 4 * 30 * 64
+    assert kept(heads=8, hidden=64, tp=4, seq=31)["norm_bytes"] == 4 * 31 * 64
