@@ -9,11 +9,11 @@ WORDS: Words = {
         "en": "All options of one: quizkit calc NAME --help. Each takes --explain (formula and source), --quiz (asks you instead), --json.",
     },
     "what_memory": {
-        "zh": "每个设备上权重、梯度、优化器状态占多少；放得下多大的模型",
+        "zh": "每张卡上权重、梯度、优化器状态占多少；放得下多大的模型",
         "en": "What weights, gradients and optimizer states take on each device; the largest model that fits",
     },
     "what_activations": {
-        "zh": "前向为反向保留多少激活：每层、最满的一级",
+        "zh": "前向为反向保留多少激活：每层、最满的 stage",
         "en": "What the forward keeps for the backward: per layer, and in the fullest stage",
     },
     "what_pipeline": {
@@ -70,7 +70,7 @@ WORDS: Words = {
     "unit_hours": {"zh": "小时", "en": "hours"},
     "unit_minutes": {"zh": "分钟", "en": "minutes"},
     "svg_title": {
-        "zh": "{schedule}，{ranks} 级，{microbatches} 个 micro-batch（模拟）",
+        "zh": "{schedule}，{ranks} 个 stage，{microbatches} 个 micro-batch（模拟）",
         "en": "{schedule}: {ranks} stages, {microbatches} micro-batches (simulated)",
     },
     "quiz_formula": {"zh": "公式：", "en": "The formula:"},

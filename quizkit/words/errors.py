@@ -275,7 +275,7 @@ WORDS: Words = {
         "en": "{name} = {value} cannot be cut into {parts} equal parts",
     },
     "calc_activations_interleaved": {
-        "zh": "interleaved 需要两级以上，且 micro-batch 数（{microbatches}）是级数（{pp}）的倍数",
+        "zh": "interleaved 需要两个以上 stage，且 micro-batch 数（{microbatches}）是 stage 数（{pp}）的倍数",
         "en": "interleaving needs two stages or more, and micro-batches ({microbatches}) in multiples of the stages ({pp})",
     },
     "calc_kv_kind": {
@@ -327,7 +327,7 @@ WORDS: Words = {
         "en": "{name} = {value} cannot be cut into {parts} equal parts; use {low} or {high}",
     },
     "calc_stages": {
-        "zh": "{pp} 级流水线，却只有 {layers} 层",
+        "zh": "{pp} 个 stage 的流水线，却只有 {layers} 层",
         "en": "{pp} stages, but only {layers} layers",
     },
     "calc_order_file": {

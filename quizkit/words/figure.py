@@ -4,7 +4,7 @@ from quizkit.words import Words
 
 WORDS: Words = {
     "memory_params_per_device": {
-        "zh": "每个设备的参数个数（除以 tp × pp，各级等大）",
+        "zh": "每张卡的参数个数（除以 tp × pp，各 stage 等大）",
         "en": "parameters per device (over tp x pp, stages equally large)",
     },
     "memory_optimizer_bytes_per_param": {
@@ -12,19 +12,19 @@ WORDS: Words = {
         "en": "optimizer bytes per parameter (fp32 master copy included)",
     },
     "memory_weights_bytes": {
-        "zh": "每个设备的权重",
+        "zh": "每张卡的权重",
         "en": "weights per device",
     },
     "memory_gradients_bytes": {
-        "zh": "每个设备的梯度",
+        "zh": "每张卡的梯度",
         "en": "gradients per device",
     },
     "memory_optimizer_bytes": {
-        "zh": "每个设备的优化器状态（含 fp32 主权重）",
+        "zh": "每张卡的优化器状态（含 fp32 主权重）",
         "en": "optimizer states per device (fp32 master copy included)",
     },
     "memory_model_states_bytes": {
-        "zh": "每个设备的模型状态合计（不含激活与缓冲）",
+        "zh": "每张卡的模型状态合计（不含激活与缓冲）",
         "en": "model states per device (no activations, no buffers)",
     },
     "memory_whole_bytes_per_param": {
@@ -68,7 +68,7 @@ WORDS: Words = {
         "en": "two layer norms, one layer, if kept",
     },
     "activations_bytes_per_layer": {
-        "zh": "每层每个 micro-batch 每个设备保存的字节",
+        "zh": "每层每个 micro-batch 每张卡保存的字节",
         "en": "kept per layer, micro-batch and device",
     },
     "activations_recomputed_bytes": {
@@ -76,27 +76,27 @@ WORDS: Words = {
         "en": "back for a moment while a layer is recomputed (in no other number)",
     },
     "activations_first_stage_chunks": {
-        "zh": "第一级峰值时保存的 chunk 数（1F1B；v > 1 时为 interleaved）",
+        "zh": "第一个 stage 峰值时保存的 chunk 数（1F1B；v > 1 时为 interleaved）",
         "en": "chunks alive on the first stage at its peak (1F1B; interleaved if v > 1)",
     },
     "activations_embedding_bytes": {
-        "zh": "第一级：embedding 的 dropout 掩码（给出 vocab 才计）",
+        "zh": "第一个 stage：embedding 的 dropout 掩码（给出 vocab 才计）",
         "en": "first stage: embedding's dropout masks (counted if vocab is given)",
     },
     "activations_output_bytes": {
-        "zh": "最后一级：末尾 norm、输出层与 fp32 logits（给出 vocab 才计）",
+        "zh": "最后一个 stage：末尾 norm、输出层与 fp32 logits（给出 vocab 才计）",
         "en": "last stage: final norm, output layer, fp32 logits (counted if vocab is given)",
     },
     "activations_first_stage_bytes": {
-        "zh": "第一级的峰值",
+        "zh": "第一个 stage 的峰值",
         "en": "first stage at its peak",
     },
     "activations_last_stage_bytes": {
-        "zh": "最后一级的峰值",
+        "zh": "最后一个 stage的峰值",
         "en": "last stage at its peak",
     },
     "activations_fullest_stage_bytes": {
-        "zh": "最满的一级的峰值",
+        "zh": "最满的 stage的峰值",
         "en": "fullest stage at its peak",
     },
     "kv_elements_per_layer": {
@@ -236,7 +236,7 @@ WORDS: Words = {
         "en": "parameters of a GPU after tp and pp",
     },
     "traffic_layers_per_stage": {
-        "zh": "最满一级的层数",
+        "zh": "最满的 stage 的层数",
         "en": "layers of the fullest stage",
     },
     "traffic_activation_bytes": {
@@ -272,7 +272,7 @@ WORDS: Words = {
         "en": "tensor parallelism",
     },
     "traffic_pp_bytes": {
-        "zh": "流水线：送往下一级的激活与送回上一级的梯度",
+        "zh": "流水线：送往下一个 stage 的激活与送回上一个 stage 的梯度",
         "en": "pipeline: activations onward, gradients back",
     },
     "traffic_cp_hops_per_layer": {

@@ -40,11 +40,11 @@ WORDS: Words = {
         "en": "tensor-parallel degree",
     },
     "pp": {
-        "zh": "流水线的级数",
+        "zh": "流水线的 stage 数",
         "en": "pipeline stages",
     },
     "fit": {
-        "zh": "每个设备可用的显存；求放得下的最大模型",
+        "zh": "每张卡可用的显存；求放得下的最大模型",
         "en": "memory per device; asks for the largest model that fits",
     },
     "layers": {
@@ -124,7 +124,7 @@ WORDS: Words = {
         "en": "vocabulary; 0: embedding and output layer are not counted",
     },
     "virtual": {
-        "zh": "每个设备的 chunk 数（大于 1 即 interleaved）",
+        "zh": "每张卡的 chunk 数（大于 1 即 interleaved）",
         "en": "chunks per device (more than 1: interleaved)",
     },
     "activations_microbatches": {

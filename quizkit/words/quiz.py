@@ -4,7 +4,7 @@ from quizkit.words import Words
 
 WORDS: Words = {
     "memory": {
-        "zh": "{params:,.0f} 个参数的模型用 Adam 做 bf16 混合精度训练（梯度 bf16，另存 fp32 主权重），数据并行 {dp} 路，ZeRO 阶段 {zero}，无 TP 与 PP。每个设备的模型状态占多少 GB（10^9 字节）？",
+        "zh": "{params:,.0f} 个参数的模型用 Adam 做 bf16 混合精度训练（梯度 bf16，另存 fp32 主权重），数据并行 {dp} 路，ZeRO 阶段 {zero}，无 TP 与 PP。每张卡的模型状态占多少 GB（10^9 字节）？",
         "en": "A model of {params:,.0f} parameters trains with Adam in bf16 mixed precision (bf16 gradients, fp32 master weights), {dp}-way data parallel, ZeRO stage {zero}, no TP or PP. How many GB (10^9 bytes) do its states take on each device?",
     },
     "memory_nothing_divided": {
@@ -20,7 +20,7 @@ WORDS: Words = {
         "en": "the fp32 master copy of the weights",
     },
     "activations": {
-        "zh": "按 Korthikanti 等人 (2022) 的算法：隐藏维度 {hidden}、{heads} 个头、序列长 {seq}、micro-batch {batch} 条、张量并行 {tp} 路，无序列并行、无重算、无融合注意力，16 位，有 dropout，MLP 宽 4h。一层在每个设备上保存多少 MB（10^6 字节）激活？",
+        "zh": "按 Korthikanti 等人 (2022) 的算法：隐藏维度 {hidden}、{heads} 个头、序列长 {seq}、micro-batch {batch} 条、张量并行 {tp} 路，无序列并行、无重算、无融合注意力，16 位，有 dropout，MLP 宽 4h。一层在每张卡上保存多少 MB（10^6 字节）激活？",
         "en": "As Korthikanti et al. (2022) count: hidden size {hidden}, {heads} heads, sequence length {seq}, micro-batch {batch}, {tp}-way tensor parallel, no sequence parallelism, no recomputation, no fused attention, 16 bits, with dropout, an MLP of width 4h. How many MB (10^6 bytes) of activations does one layer keep on each device?",
     },
     "activations_all_divided": {
