@@ -135,6 +135,10 @@ WORDS: Words = {
         "zh": "显存带宽",
         "en": "memory bandwidth",
     },
+    "kv_params": {
+        "zh": "参数量：MoE 求解码下限时给一步用到的，求能放几条时给全部",
+        "en": "parameters; of a mixture of experts those a step touches for its time, all for what fits",
+    },
     "kv_memory": {
         "zh": "可用的显存",
         "en": "memory there is",
