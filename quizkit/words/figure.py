@@ -92,11 +92,11 @@ WORDS: Words = {
         "en": "first stage at its peak",
     },
     "activations_last_stage_bytes": {
-        "zh": "最后一个 stage的峰值",
+        "zh": "最后一个 stage 的峰值",
         "en": "last stage at its peak",
     },
     "activations_fullest_stage_bytes": {
-        "zh": "最满的 stage的峰值",
+        "zh": "最满的 stage 的峰值",
         "en": "fullest stage at its peak",
     },
     "kv_elements_per_layer": {
