@@ -25,7 +25,7 @@ Watch
     gradients_bytes_1     the same at stage 1
     gradients_bytes_2     the same at stage 2
     gradients_bytes_3     the same at stage 3
-    optimizer_bytes_0     of these, master weights, momentum and (Adam) variance
+    optimizer_bytes_0     of these, master weights, momentum and variance
     optimizer_bytes_1     the same at stage 1
     optimizer_bytes_2     the same at stage 2
     optimizer_bytes_3     the same at stage 3
