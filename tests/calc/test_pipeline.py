@@ -89,6 +89,7 @@ def test_beyond_its_conditions_a_formula_would_be_wrong(
         {"closed_form": "", "schedule": schedule, "stages": stages, "chunks": found["chunks"]}
         | costs(*cost)
     )
+    assert isinstance(bubble, (int, float))
     assert found["makespan"] != pytest.approx(microbatches * sum(cost) + bubble)
 
 
@@ -134,8 +135,8 @@ def test_latency_is_paid_per_hop_and_not_by_the_sender() -> None:
     assert work(4, 1, latency=0.5)["makespan"] == 4 * 3 + 6 * 0.5
     # GPipe's hops are hidden behind other micro-batches but for the first and the last ones.
     assert work(4, 8, schedule="gpipe", latency=0.5)["makespan"] == 33 + 6 * 0.5
-    # In 1F1B's steady state a rank waits for the answer to each micro-batch.
-    assert work(4, 8, latency=0.5)["makespan"] > 33 + 6 * 0.5
+    # In 1F1B neighbours wait for each other's answers all the time, and far more hops show.
+    assert work(4, 8, latency=0.5)["makespan"] == 33 + 16 * 0.5
     assert work(4, 8, latency=0.5)["busy"] == [24] * 4
 
 
