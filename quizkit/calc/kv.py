@@ -114,8 +114,8 @@ SHEET = Sheet(
         },
         traps=(
             Trap("2 * layers * heads * head_dim * seq * batch * 2", "kv_all_heads"),
-            Trap("layers * kv_heads * head_dim * seq * batch * 2", "kv_half"),
-            Trap("2 * layers * kv_heads * head_dim * seq * batch", "kv_elements"),
+            # One factor of two too few, whichever: the number alone cannot tell which.
+            Trap("2 * layers * kv_heads * head_dim * seq * batch", "kv_half"),
         ),
         scale=1e9,
     ),

@@ -82,7 +82,11 @@ def question(sheet: Sheet, given: Mapping[str, Value], random: Random) -> Numeri
         params={name: (value,) for name, value in worked.inputs.items() if is_number(value)},
         unit=quiz.unit,
         traps=tuple(
-            Trap(parse(_bound(trap.formula, worked)), _text(trap.forgot, worked))
+            # Like the figure itself, a trap comes out in the figure's own unit.
+            Trap(
+                parse(f"({_bound(trap.formula, worked)}) / {quiz.scale!r}"),
+                _text(trap.forgot, worked),
+            )
             for trap in quiz.traps
         ),
     )

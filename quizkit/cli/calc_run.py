@@ -45,16 +45,17 @@ def run(asked: Asked, json: bool, lang: Lang, plain: bool) -> None:
         hint = "quizkit calc pipeline"
         raise UsageError("calc_option", sheet=sheet.name, name="--svg", hint=hint)
     worked = sheet.work(parsed(sheet, asked.words))
+    drawn = _charts(worked) if asked.svg or not json else ()
     if json:
         print(dumps(_data(worked), ensure_ascii=False, allow_nan=False))
     else:
         from quizkit.ui.console import console, is_plain
         from quizkit.ui.sum_screen import show
 
-        show(console(is_plain(plain)), worked, _charts(worked), asked.explain, lang, plain)
+        show(console(is_plain(plain)), worked, drawn, asked.explain, lang, is_plain(plain))
     if asked.svg:
         sys.stdout.flush()
-        _write(asked.svg, worked, lang)
+        _write(asked.svg, worked, drawn, lang)
 
 
 def print_list(json: bool, lang: Lang, plain: bool) -> None:
@@ -121,10 +122,9 @@ def _charts(worked: Worked) -> "Sequence[Chart]":
     return charts(Timeline("simulated", made), ranks)
 
 
-def _write(file: Path, worked: Worked, lang: Lang) -> None:
+def _write(file: Path, worked: Worked, drawn: "Sequence[Chart]", lang: Lang) -> None:
     from quizkit.ui.svg import picture
 
-    drawn = _charts(worked)
     title = say(
         "calc.svg_title",
         lang,

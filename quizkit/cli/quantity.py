@@ -19,7 +19,7 @@ _DIMENSIONS: Mapping[Kind, tuple[tuple[str, int], ...]] = {
     "speed": (("flop", 1), ("second", -1)),
 }
 EXAMPLES: Mapping[Kind, str] = {
-    "count": "8, 4096, 7.5e9, 7.5B, 70亿",
+    "count": "8, 4096, 7.5e9, 7.5B",
     "size": "64GB, 80GiB, 1e9",
     "rate": "50GB/s, 400Gb/s, 5e10",
     "time": "5us, 1.2ms, 3s, 5e-6",

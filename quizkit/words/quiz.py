@@ -44,12 +44,8 @@ WORDS: Words = {
         "en": "that a group of heads shares one KV head",
     },
     "kv_half": {
-        "zh": "忘了 K 和 V 都要存",
-        "en": "that both K and V are cached",
-    },
-    "kv_elements": {
-        "zh": "忘了每个元素 2 字节",
-        "en": "the 2 bytes of an element",
+        "zh": "少乘了一个 2：K 和 V 都要存，每个元素又是 2 字节",
+        "en": "one factor of two: K and V are both cached, and an element takes 2 bytes",
     },
     "flops": {
         "zh": "{layers} 层、隐藏维度 {hidden}、序列长 {seq}、词表 {vocab} 的 GPT（多头注意力，MLP 宽 4h，无重算，注意力按整个方阵算）。训练一个 token，前向加反向共多少 GFLOP（10^9）？",
