@@ -199,7 +199,9 @@ def _times_fit(inputs: Mapping[str, Value | None]) -> None:
 
 
 def _plays(inputs: Mapping[str, Value | None]) -> None:
-    played(**_without_costs(inputs), **_costs(inputs))
+    ends = played(**_without_costs(inputs), **_costs(inputs)).last_end
+    if not all(isfinite(end) for end in ends):
+        raise CalcError("calc_endless")
 
 
 SHEET = Sheet(

@@ -358,4 +358,8 @@ WORDS: Words = {
         "zh": "calc {sheet} --quiz 的题目里没有 {name}；可以定下来的有：{known}",
         "en": "The question of calc {sheet} --quiz does not go into {name}; what it takes: {known}",
     },
+    "calc_endless": {
+        "zh": "时间太大，加起来超出了浮点数的范围",
+        "en": "These times are so large that their sum is beyond a floating-point number",
+    },
 }

@@ -205,6 +205,7 @@ def test_whole_numbers_stay_whole() -> None:
         ({"stage_times": [1, 2]}, "calc_stage_times", "4 finite numbers"),
         ({"stage_times": [1, 2, 1, float("inf")]}, "calc_stage_times", "finite"),
         (costs(0, 0, 0), "calc_no_work", "cannot all be 0"),
+        (costs(1e308, 1e308, 1e308), "calc_endless", "so large"),
         ({"order": "/nowhere/order.txt"}, "calc_order_file", "/nowhere/order.txt"),
     ],
 )
@@ -215,6 +216,17 @@ def test_what_cannot_be_is_refused_with_the_reason(
         pipeline.SHEET.work({"stages": 4, "microbatches": 8, **inputs})
     assert caught.value.key == key
     assert says in str(caught.value)
+
+
+def test_a_count_may_come_out_of_a_division() -> None:
+    for schedule in ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe", "dualpipe-v"):
+        found = work(4, 8, schedule=schedule)
+        assert (
+            pipeline.SHEET.work(
+                {"stages": 8 / 2, "microbatches": 16 / 2, "schedule": schedule}
+            ).figures
+            == found
+        )
 
 
 def test_an_order_of_ones_own(tmp_path: Path) -> None:

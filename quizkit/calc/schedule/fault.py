@@ -1,6 +1,7 @@
 """What is wrong with an order: it is not whole, or its operations wait for each other."""
 
 from collections.abc import Sequence
+from itertools import dropwhile
 
 from quizkit.calc.schedule.placement import Op, Order, Placement
 from quizkit.calc.sheet import CalcError
@@ -69,12 +70,12 @@ def deadlock(
 ) -> CalcError:
     """Follow who waits for whom until a rank comes up again: these wait for each other."""
     rank = next(iter(waits))
-    passed: list[int] = []
+    passed: dict[int, None] = {}  # in the order of waiting
     while rank not in passed:
-        passed.append(rank)
+        passed[rank] = None
         rank = placement.devices[waits[rank][1] // placement.microbatches]
     lines: list[str] = []
-    for each in passed[passed.index(rank) :]:
+    for each in dropwhile(lambda each: each != rank, passed):
         kind, cell = waits[each]
         stage, microbatch = divmod(cell, placement.microbatches)
         wanted = next(

@@ -62,10 +62,10 @@ class Placement:
     @cached_property
     def stages(self) -> tuple[tuple[int, ...], ...]:
         """For each rank, the stages it runs, by chunk."""
-        return tuple(
-            tuple(s for s, device in enumerate(self.devices) if device == rank)
-            for rank in range(self.ranks)
-        )
+        found: list[list[int]] = [[] for _ in range(self.ranks)]
+        for stage, device in enumerate(self.devices):
+            found[device].append(stage)
+        return tuple(map(tuple, found))
 
     def expected(self, stage: int) -> range:
         """The micro-batches that pass through a stage."""

@@ -18,7 +18,7 @@ from quizkit.calc.schedule.simulator import (
 )
 from quizkit.calc.sheet import CalcError
 
-MOST = 2_000_000
+MOST = 1_000_000
 """Operations that are played at most."""
 
 
@@ -73,7 +73,10 @@ class Played:
     def time(self, ticks: list[Number]) -> list[Number]:
         """Ticks of the run's clock as times."""
         shares = self.run.placement.shares
-        return [int(each // shares) if each % shares == 0 else each / shares for each in ticks]
+        return [
+            each // shares if isinstance(each, int) and each % shares == 0 else each / shares
+            for each in ticks
+        ]
 
 
 def planned(stages: int, microbatches: int, schedule: str, virtual: int, order: str) -> Plan:

@@ -121,18 +121,18 @@ def closed_peak_live(
 ) -> list[Number]:
     """Most micro-batches alive at once on each rank r, by formula."""
     return (
-        [microbatches] * stages
+        [microbatches] * int(stages)
         if schedule == "gpipe"
-        else [min(stages - r, microbatches) for r in range(stages)]
+        else [min(stages - r, microbatches) for r in range(int(stages))]
         if schedule == "1f1b"
         else [
             min((chunks - 1) * stages + 2 * (stages - 1 - r) + 1, chunks * microbatches)
-            for r in range(stages)
+            for r in range(int(stages))
         ]
         if schedule == "interleaved"
-        else [stages + 1] * stages
+        else [stages + 1] * int(stages)
         if schedule == "dualpipe"
-        else [2 * stages + 1] * stages
+        else [2 * stages + 1] * int(stages)
         if schedule == "dualpipe-v"
-        else [chunks * stages] * stages
+        else [chunks * stages] * int(stages)
     )
