@@ -138,6 +138,10 @@ def test_latency_is_paid_per_hop_and_not_by_the_sender() -> None:
     # In 1F1B neighbours wait for each other's answers all the time, and far more hops show.
     assert work(4, 8, latency=0.5)["makespan"] == 33 + 16 * 0.5
     assert work(4, 8, latency=0.5)["busy"] == [24] * 4
+    assert "closed_form" not in work(4, 8, latency=0.5)
+    # A hop is as long for a chunk as for a whole device; the V has 6 down and 6 up.
+    one = work(4, 1, schedule="zb-v", backward_weight=0, latency=0.5)
+    assert one["makespan"] == 4 * 2 + 12 * 0.5
 
 
 def test_a_chunk_takes_its_part_of_a_devices_share() -> None:

@@ -120,6 +120,18 @@ def test_a_cycle_through_three_ranks() -> None:
     ]
 
 
+def test_who_only_waits_for_a_cycle_is_not_named() -> None:
+    placement, orders = place("interleaved", 3, 3), order("interleaved", 3, 3)
+    for rank, op, at in ((1, ("B", 1, 0), 1), (2, ("F", 2, 1), 0)):
+        orders[rank].remove(op)
+        orders[rank].insert(at, op)
+    # Rank 0 waits for what rank 2 never sends.
+    assert sorted(line.strip() for line in refused(orders, placement).split("\n")[1:]) == [
+        "rank 1: B0.0 <- B0.0 (rank 2)",
+        "rank 2: F1.0 <- F1.0 (rank 1)",
+    ]
+
+
 def test_an_overlapped_pair_waits_for_both_and_ends_together() -> None:
     placement = place("1f1b", 2, 2)
     apart: Order = [
