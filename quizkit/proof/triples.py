@@ -61,6 +61,11 @@ def _flops(figure: str, recompute: str, measured: str) -> Triple:
     return Triple("flops", inputs, figure, "", "flops", 1, {"recompute": recompute}, measured)
 
 
+def _cache(figure: str, inputs: dict[str, Value], measured: str) -> Triple:
+    inputs = {"layers": 2, "seq": 10, "batch": 2, **inputs}
+    return Triple("kv", inputs, figure, "", "kv-cache", 1, {}, measured)
+
+
 def _rate(name: str, figure: str, inputs: dict[str, Value], measured: str) -> Triple:
     """A sum that needs a speed nobody measured: what was counted is what each token costs."""
     inputs = {**_DECODER, **inputs, "recompute": "full"}
@@ -116,6 +121,12 @@ TRIPLES: tuple[Triple, ...] = (
               "dtype_bytes": 8}, "pp_bytes", "pipeline", {"microbatches": 8}, "sent_bytes[1]"),
     _traffic({"cp": 4, "layers": 1, "seq": 384, "hidden": 32, "heads": 2, "dtype_bytes": 8},
              "cp_bytes", "ring-attention", {}, "sent_bytes[0] + sent_bytes_backward[0]"),
+    _cache("bytes", {"kv_heads": 24, "head_dim": 8}, "bytes_mha[0]"),
+    _cache("bytes", {"kv_heads": 4, "head_dim": 8}, "bytes_gqa[0]"),
+    _cache("bytes", {"kv_heads": 1, "head_dim": 8}, "bytes_mqa[0]"),
+    _cache("bytes", {"latent_dim": 32, "rope_dim": 4}, "bytes_mla[0]"),
+    _cache("bytes_per_token", {"kv_heads": 4, "head_dim": 8}, "2 * token_bytes_gqa[0]"),
+    _cache("bytes_per_token", {"latent_dim": 32, "rope_dim": 4}, "2 * token_bytes_mla[0]"),
     *(_flops("flops_per_step", kind, "flops_step[0]") for kind in ("none", "selective", "full")),
     _flops("params", "none", "params"),
     _flops("model_flops_per_token", "full",

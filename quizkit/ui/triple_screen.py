@@ -1,6 +1,6 @@
 """What `calc --check` shows: for every sum its formula, its simulator and its run, side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -12,7 +12,7 @@ from quizkit.proof.triple import Compared
 from quizkit.ui.report_screen import number
 from quizkit.words import Lang, say
 
-_WIDE = 100
+_WIDE = 110
 _STYLE = {"agree": "green", "differ": "bold red", "skipped": "yellow"}
 
 
@@ -23,7 +23,7 @@ def show(console: Console, rows: Sequence[Compared], lang: Lang, plain: bool) ->
 
 
 def _table(rows: Sequence[Compared], lang: Lang) -> RenderableType:
-    names = ("outcome", "figure", "formula", "simulator", "measured", "run")
+    names = ("outcome", "figure", "inputs", "formula", "simulator", "measured", "run")
     table = Table(*(say(f"check.{name}", lang) for name in names), box=None, pad_edge=False)
     for row in rows:
         table.add_row(*(_cells(row, lang)))
@@ -33,7 +33,7 @@ def _table(rows: Sequence[Compared], lang: Lang) -> RenderableType:
 
 
 def _paragraphs(rows: Sequence[Compared], lang: Lang) -> RenderableType:
-    names = ("formula", "simulator", "measured", "run")
+    names = ("inputs", "formula", "simulator", "measured", "run")
     parts: list[RenderableType] = []
     for row in rows:
         outcome, figure, *rest = _cells(row, lang)
@@ -50,15 +50,19 @@ def _paragraphs(rows: Sequence[Compared], lang: Lang) -> RenderableType:
 
 def _cells(row: Compared, lang: Lang) -> tuple[Text, ...]:
     triple = row.triple
-    args = " ".join(f"{name.replace('_', '-')}={value}" for name, value in triple.args.items())
     return (
         Text(say(f"check.{row.outcome}", lang), _STYLE[row.outcome]),
         Text(f"{triple.sheet} {triple.formula or triple.simulator}"),
+        Text(_said(triple.inputs), "dim", overflow="fold"),
         Text(_value(row.formula)),
         Text(_value(row.simulator)),
         Text(_value(row.measured), "bold"),
-        Text(f"{triple.demo} x{triple.ranks} {args}".strip(), "dim"),
+        Text(f"{triple.demo} x{triple.ranks} {_said(triple.args)}".strip(), "dim", overflow="fold"),
     )
+
+
+def _said(values: Mapping[str, object]) -> str:
+    return " ".join(f"{name.replace('_', '-')}={value}" for name, value in values.items())
 
 
 def _value(value: Value | None) -> str:

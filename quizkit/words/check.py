@@ -5,6 +5,7 @@ from quizkit.words import Words
 WORDS: Words = {
     "outcome": {"zh": "结果", "en": "outcome"},
     "figure": {"zh": "哪个数", "en": "figure"},
+    "inputs": {"zh": "输入", "en": "inputs"},
     "formula": {"zh": "公式", "en": "formula"},
     "simulator": {"zh": "模拟", "en": "simulator"},
     "measured": {"zh": "实测", "en": "measured"},
