@@ -18,8 +18,8 @@ from quizkit.calc.figure import figure
 from quizkit.calc.schedule.simulator import Number
 
 NARAYANAN = "Narayanan et al., SC 2021, section 2.2"
-QI = "Qi et al., Zero Bubble Pipeline Parallelism, ICLR 2024"
-ZB_H1 = f"{QI}, table 1"
+QI = "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241"
+ZB_H1 = f"{QI}, section 2"
 ZB_V = f"{QI}, section 6"
 DEEPSEEK = "DeepSeek-V3, arXiv:2412.19437, table 2"
 DUALPIPE_V = f"{DEEPSEEK}, on half of the devices: github.com/deepseek-ai/DualPipe"
