@@ -96,8 +96,23 @@ def whole_bytes_per_param(
 def max_params(
     fit: float, whole_bytes_per_param: int, sharded_bytes_per_param: int, dp: int, tp: int, pp: int
 ) -> int:
-    """The largest model whose states fit, in parameters that divide evenly over all devices."""
-    return int(fit // (whole_bytes_per_param * dp + sharded_bytes_per_param)) * dp * tp * pp
+    """The largest model whose states fit: one parameter more would not.
+
+    Full rounds of one parameter a replica, then what fits beside one more sharded element.
+    """
+    return (
+        (
+            int(fit) // (whole_bytes_per_param * dp + sharded_bytes_per_param) * dp
+            + max(
+                0,
+                int(fit) % (whole_bytes_per_param * dp + sharded_bytes_per_param)
+                - sharded_bytes_per_param,
+            )
+            // (whole_bytes_per_param or 1)
+        )
+        * tp
+        * pp
+    )
 
 
 def _something_asked(inputs: Mapping[str, Value | None]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Literal
 
 from quizkit.calc.figure import Figure, Value
@@ -98,6 +99,13 @@ class Sheet:
             if each.required and each.name not in said:
                 raise UsageError("calc_missing", name=option(each.name), sheet=self.name)
         inputs = {each.name: said.get(each.name, each.default) for each in self.inputs}
+        try:
+            figures = self._figures(inputs)
+        except ArithmeticError as error:  # a float has no room for it, or only for nought
+            raise CalcError("calc_too_large", sheet=self.name) from error
+        return Worked(self, inputs, frozenset(said), figures)
+
+    def _figures(self, inputs: Mapping[str, Value | None]) -> dict[str, Value]:
         for rule in self.rules:
             rule(inputs)
         values = dict(inputs)
@@ -106,12 +114,21 @@ class Sheet:
             value = each(values)
             if value is not None:
                 values[each.name] = figures[each.name] = value
-        return Worked(self, inputs, frozenset(said), figures)
+        for value in values.values():
+            _finite(value)
+        return figures
 
 
 def option(name: str) -> str:
     """The option of an input: `backward_input` is `--backward-input`."""
     return "--" + name.replace("_", "-")
+
+
+def _finite(value: Value | None) -> None:
+    """Raise OverflowError for a number that no float can show."""
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, (int, float)) and not isfinite(each):
+            raise OverflowError
 
 
 def _fits(each: Input, value: Value) -> None:
@@ -127,5 +144,6 @@ def _fits(each: Input, value: Value) -> None:
         good = number is not None and each.least <= number < float("inf")
         good = good and (each.kind != "count" or number == int(number or 0))
     if not good:
-        wanted = ", ".join(map(str, each.choices)) or f"{each.kind} >= {each.least:g}"
+        least = "> 0" if each.kind == "numbers" else f">= {each.least:g}"
+        wanted = ", ".join(map(str, each.choices)) or f"{each.kind} {least}"
         raise UsageError("calc_value", name=option(each.name), value=value, wanted=wanted)

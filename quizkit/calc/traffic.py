@@ -26,6 +26,7 @@ ZERO = "Rajbhandari et al., ZeRO, SC 2020, section 7"
 MEGATRON = "Narayanan et al., Megatron-LM, SC 2021, section 3.2"
 SEQUENCE_PARALLEL = "Korthikanti et al., 2022, section 4.2.2"
 RING_ATTENTION = "Liu et al., Ring Attention, 2023"
+HEAD_DIM = 128  # where K/V heads are given, but neither their size nor the heads it follows from
 
 
 @figure("count", ZERO + ": data parallelism repeats what tp and pp have cut")
@@ -59,8 +60,8 @@ def kv_block_bytes(
         * (seq // cp)
         * (
             ceil((kv_heads if kv_heads > 0 else heads) / tp)
-            * (head_dim if head_dim > 0 else hidden // heads)
-            if heads
+            * (head_dim if head_dim > 0 else hidden // heads if heads > 0 else HEAD_DIM)
+            if heads or kv_heads
             else hidden / tp
         )
         * dtype_bytes
@@ -203,7 +204,7 @@ def shares(values: Mapping[str, Value | None]) -> None:
             )
     if number["layers"] and number["pp"] > number["layers"]:
         raise CalcError("calc_stages", pp=number["pp"], layers=number["layers"])
-    if (number["kv_heads"] or values["head_dim"]) and not number["heads"]:
+    if values["head_dim"] and not (number["heads"] or number["kv_heads"]):
         raise CalcError("calc_heads_missing")
 
 

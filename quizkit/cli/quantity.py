@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
+from quizkit.bank.functions import MOST_DIGITS
 from quizkit.calc.figure import Value
 from quizkit.calc.sheet import Input, Kind, option
 from quizkit.errors import UsageError
@@ -70,6 +71,8 @@ def _numbers(text: str) -> list[int | float] | None:
 
 def _number(kind: Kind, text: str) -> int | float | None:
     text = tidy(text)
+    if len(text) > MOST_DIGITS:
+        return None  # neither int() nor a pattern should have to go through that
     if text.isdecimal():
         return int(text)  # a float would lose what is beyond 2 ** 53
     split = split_number(text)

@@ -56,7 +56,9 @@ def page(sheet: Sheet, lang: Lang, plain: bool) -> RenderableType:
 def input_words(sheet: Sheet, each: Input, lang: Lang) -> str:
     """What an input is; some mean something of their own in one sheet."""
     own = f"{sheet.name}_{each.name}"
-    return say(f"input.{own if own in INPUTS else each.name}", lang)
+    # kv has an input kv_heads: those are not the words of its heads.
+    taken = own in {other.name for other in sheet.inputs}
+    return say(f"input.{own if own in INPUTS and not taken else each.name}", lang)
 
 
 def default_words(each: Input, lang: Lang) -> str:

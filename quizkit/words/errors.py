@@ -362,4 +362,8 @@ WORDS: Words = {
         "zh": "时间太大，加起来超出了浮点数的范围",
         "en": "These times are so large that their sum is beyond a floating-point number",
     },
+    "calc_too_large": {
+        "zh": "calc {sheet}：这些数太大或太小，算不出来",
+        "en": "calc {sheet}: these numbers are too large, or too small, to work with",
+    },
 }

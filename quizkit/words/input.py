@@ -67,6 +67,10 @@ WORDS: Words = {
         "zh": "KV 头数：与注意力头数相等是 MHA，1 是 MQA；0 表示 MLA",
         "en": "KV heads: as many as heads is MHA, 1 is MQA; 0 for MLA",
     },
+    "traffic_head_dim": {
+        "zh": "每个头的维度；0 表示 hidden / heads，没给 heads 时为 128",
+        "en": "size of a head; 0: hidden / heads, or 128 where heads are not given",
+    },
     "head_dim": {
         "zh": "每个头的维度；0 表示 hidden / heads",
         "en": "size of a head; 0: hidden / heads",

@@ -1,5 +1,7 @@
 """Model states: ZeRO's tables, shards that are not even, and the largest model that fits."""
 
+from typing import Any
+
 import pytest
 
 from quizkit.bank.formula import parse
@@ -29,7 +31,7 @@ TABLE_2 = {
 }
 
 
-def states(**inputs):
+def states(**inputs) -> Any:
     return sheet("memory").work(inputs).figures
 
 
@@ -111,11 +113,9 @@ def test_tensor_and_pipeline_parallelism_divide_before_zero():
 def test_the_largest_model_fits_and_a_larger_one_does_not(zero, dp, tp, pp, fit):
     where = {"dp": dp, "zero": zero, "tp": tp, "pp": pp}
     most = states(fit=fit, **where)["max_params"]
-    assert most % (dp * tp * pp) == 0
     if most:
         assert states(params=most, **where)["model_states_bytes"] <= fit
-    more = most + dp * tp * pp
-    assert states(params=more, **where)["model_states_bytes"] > fit
+    assert states(params=most + 1, **where)["model_states_bytes"] > fit
 
 
 def test_gb_are_not_gib():

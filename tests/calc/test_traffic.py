@@ -1,5 +1,7 @@
 """Bytes by axis: ZeRO's, Megatron's, a pipeline's and ring attention's, each by its source."""
 
+from typing import Any
+
 import pytest
 
 from quizkit.calc.sheet import CalcError
@@ -8,7 +10,7 @@ from quizkit.calc.sheets import find, sheet
 MODEL = {"params": 1.2e9, "seq": 64, "hidden": 32, "layers": 8}
 
 
-def traffic(**inputs):
+def traffic(**inputs) -> Any:
     return sheet("traffic").work({**MODEL, **inputs}).figures
 
 
@@ -98,6 +100,9 @@ def test_grouped_heads_send_less_until_tp_has_to_repeat_them():
     assert traffic(cp=2, heads=8, kv_heads=2, tp=8)["cp_bytes"] == whole / 8
     assert traffic(cp=2)["cp_bytes"] == whole
     assert traffic(cp=2, heads=8, kv_heads=1)["cp_bytes"] == whole / 8
+    # K/V heads say it all with their size; without it, and without heads, they are 128 wide.
+    same = traffic(cp=2, kv_heads=2, head_dim=128)["cp_bytes"]
+    assert traffic(cp=2, kv_heads=2)["cp_bytes"] == same
     assert traffic(cp=2, heads=8, head_dim=8)["cp_bytes"] == whole * 2
 
 
@@ -154,7 +159,7 @@ def test_data_parallelism_needs_no_sizes():
         ({"heads": 4, "tp": 8}, "heads"),
         ({"heads": 5}, "hidden"),
         ({"pp": 9}, "9"),
-        ({"kv_heads": 2}, "--heads"),
+        ({"head_dim": 2}, "--heads"),
     ],
 )
 def test_what_cannot_be_shared_out_is_refused(inputs, said):
@@ -163,5 +168,5 @@ def test_what_cannot_be_shared_out_is_refused(inputs, said):
 
 
 def test_questions_call_it_by_name():
-    zero = find("traffic_zero_bytes")(params=8e9, dp=8, zero=3)
+    zero = find("traffic_zero_bytes")(params=8e9, dp=8, zero=3)  # pyright: ignore[reportOptionalCall]
     assert zero == pytest.approx(3 * 16e9 * 7 / 8)
