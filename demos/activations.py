@@ -166,7 +166,7 @@ def layer(x, weights, size, layout, recompute, seen):
         return linear(x, weight) if layout == "one" else Parallel.apply(x, weight, into, out_of)
 
     def norm(x, weights):
-        out, *statistics = torch.native_layer_norm(x, x.shape[-1:], *weights, 1e-5)
+        out, *statistics = torch.native_layer_norm(x, x.shape[-1:], *weights, 1e-5)  # pyright: ignore
         seen.norms += sum(part.nbytes for part in statistics) * torch.is_grad_enabled()
         return out
 

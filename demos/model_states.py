@@ -187,7 +187,7 @@ def ring_sum(rows: Tensor) -> Tensor:
     """All ranks' rows, each part added on one process in the order in which the ring adds it."""
     n, cut = len(rows), rows.unflatten(-1, (len(rows), -1))
     turns = [[cut[(part + 1 + hop) % n, :, part] for hop in range(n)] for part in range(n)]
-    return torch.cat([sum(turn) for turn in turns], -1)
+    return torch.cat([sum(turn) for turn in turns], -1)  # pyright: ignore
 
 
 def alone(rows: Tensor, width: int, recipe: Recipe, batches: Tensor, steps: int, early: bool):
@@ -200,8 +200,8 @@ def alone(rows: Tensor, width: int, recipe: Recipe, batches: Tensor, steps: int,
             taken = found[place][:, : width**2].unflatten(-1, (width, width))
             passes(len(rows), lent.__getitem__, taken.__setitem__, batches[place])
         turns = found.unbind(1)  # micro-batches: stages 2 and 3 sum each over the ranks at once
-        total = sum(map(ring_sum, turns)) if early else ring_sum(sum(turns))
-        update(optimizer, total.float() / (ranks() * len(turns)), step, recipe.lr)
+        total = sum(map(ring_sum, turns)) if early else ring_sum(sum(turns))  # pyright: ignore
+        update(optimizer, total.float() / (ranks() * len(turns)), step, recipe.lr)  # pyright: ignore
         weights.copy_(optimizer[0])
     return weights, optimizer
 

@@ -1,5 +1,7 @@
 """Activations: the paper's equations, percentages and bytes, and what a schedule keeps alive."""
 
+from typing import Any
+
 import pytest
 
 from quizkit.calc.schedule import order
@@ -16,11 +18,11 @@ CONFIGS = {
 GPT_3, MT_NLG = CONFIGS["175B"], CONFIGS["530B"]
 
 
-def kept(**inputs):
+def kept(**inputs) -> Any:
     return sheet("activations").work({"seq": 2048, **inputs}).figures
 
 
-def layer(**inputs) -> int:
+def layer(**inputs) -> Any:
     """Bytes of one layer of one micro-batch, whatever the pipeline is."""
     return kept(**{**inputs, "pp": 1, "virtual": 1})["bytes_per_layer"]
 
@@ -69,8 +71,8 @@ def test_selective_recomputation_costs_a_third_of_2_7_and_1_6_percent(config, pa
     found = sheet("flops").work({**sizes, "seq": 2048, "vocab": 51200, "recompute": "selective"})
     names = ("model", "attention", "recompute")
     model, attention, again = (found.figures[f"{name}_flops_per_token"] for name in names)
-    assert round(100 * attention / model, 1) == paper
-    assert round(100 * again / model, 1) == percent
+    assert round(100 * attention / model, 1) == paper  # pyright: ignore[reportOperatorIssue]
+    assert round(100 * again / model, 1) == percent  # pyright: ignore[reportOperatorIssue]
 
 
 @pytest.mark.parametrize(

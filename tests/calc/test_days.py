@@ -1,5 +1,7 @@
 """Megatron-LM's training times."""
 
+from typing import Any
+
 import pytest
 
 from quizkit.calc.sheet import CalcError
@@ -16,7 +18,7 @@ TRILLION = {
 }
 
 
-def days(**inputs):
+def days(**inputs) -> Any:
     return sheet("days").work(inputs).figures["days"]
 
 
@@ -34,7 +36,7 @@ def test_sizes_instead_of_parameters():
     # GPT-3 by its sizes: attention adds 2.8 % over 6N of the same matrices.
     sizes = {"layers": 96, "hidden": 12288, "heads": 96, "seq": 2048, "vocab": 51_200}
     run = {name: GPT_3[name] for name in ("tokens", "gpus", "achieved")}
-    per_token = sheet("flops").work(sizes).figures["flops_per_token"]
+    per_token: Any = sheet("flops").work(sizes).figures["flops_per_token"]
     assert days(**sizes, **run) == pytest.approx(per_token * 300e9 / (1024 * 140e12) / 86_400)
 
 
@@ -44,4 +46,4 @@ def test_a_model_that_is_not_said_is_refused():
 
 
 def test_questions_call_it_by_name():
-    assert find("days")(**GPT_3) == days(**GPT_3)
+    assert find("days")(**GPT_3) == days(**GPT_3)  # pyright: ignore[reportOptionalCall]

@@ -1,5 +1,7 @@
 """The KV cache: published bytes per token, the decode floor, and what fits."""
 
+from typing import Any
+
 import pytest
 
 from quizkit.calc.sheet import CalcError
@@ -7,7 +9,7 @@ from quizkit.calc.sheets import sheet
 from quizkit.errors import UsageError
 
 
-def cache(**inputs):
+def cache(**inputs) -> Any:
     return sheet("kv").work({"seq": 1, **inputs}).figures
 
 
