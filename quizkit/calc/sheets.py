@@ -58,7 +58,8 @@ def find(name: str) -> Sum | None:
     if sheet_name not in NAMES:
         return None
     found = sheet(sheet_name)
-    inputs = frozenset(each.name for each in found.inputs)
+    # A question may do arithmetic and nothing else: it cannot open a file.
+    inputs = frozenset(each.name for each in found.inputs if each.kind != "file")
     names = {called(sheet_name, each.name): each.name for each in found.figures}
     return Sum(sheet_name, names[name], inputs) if name in names else None
 

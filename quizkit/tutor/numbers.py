@@ -8,6 +8,7 @@ import unicodedata
 
 from quizkit.bank.formula import FormulaError, parse
 
+LONGEST = 300  # characters; nobody types a longer number, and reading one would take seconds
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _SIGNS = str.maketrans({"−": "-", "–": "-", "—": "-", "÷": "/", "⁄": "/", "、": ",", "μ": "u"})
 _MAGNITUDES = {
@@ -35,6 +36,8 @@ def tidy(text: str) -> str:
 
 def split_number(text: str) -> tuple[float, str] | None:
     """The number a tidied text begins with and what follows it, or None if there is no number."""
+    if len(text) > LONGEST:
+        return None
     source = _canonical(text)
     position, depth, end = 0, 0, 0
     while found := _TOKEN.match(source, position):

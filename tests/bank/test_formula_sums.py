@@ -26,6 +26,7 @@ def test_a_sum_is_called_by_name_with_keywords():
         ("memory_model_states_bytes(params='7B')", "params"),
         ("memory_model_states_bytes(params=7e9, dp=0)", "dp"),
         ("memory_model_states_bytes(dp=8)", "--fit"),
+        ("pipeline_makespan(stages=2, microbatches=2, order='/etc/passwd')", "no argument `order`"),
         ("memory_max_params(params=7e9)", "max_params"),
         ("kv_bytes(layers=2.5, kv_heads=8, head_dim=128, seq=1)", "layers"),
         ("pipeline_makespan(stages=4, microbatches=1000000000)", "most"),

@@ -29,11 +29,13 @@ class Written:
 def read(path: str) -> Written:
     """Take a file's lines; what follows a # is a comment. Raises CalcError."""
     try:
-        if Path(path).stat().st_size > _LONGEST:
-            raise CalcError("calc_order_file", file=path, reason=f"> {_LONGEST} bytes")
-        text = Path(path).read_text(encoding="utf-8-sig")
+        # Not by its size: a pipe has none, and a device never ends.
+        with Path(path).open(encoding="utf-8-sig") as file:
+            text = file.read(_LONGEST + 1)
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise CalcError("calc_order_file", file=path, reason=error) from error
+    if len(text) > _LONGEST:
+        raise CalcError("calc_order_file", file=path, reason=f"> {_LONGEST} characters")
     kept = ((at, line.partition("#")[0].strip()) for at, line in enumerate(text.split("\n"), 1))
     return Written(path, tuple((at, line) for at, line in kept if line))
 
