@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from quizkit.calc.figure import Value, figure
+from quizkit.calc.memory import BYTES
 from quizkit.calc.sheet import CalcError, Input, Quiz, Sheet, Trap
 
 PAPER = "Korthikanti et al. 2022, Reducing Activation Recomputation (arXiv:2205.05198)"
 FLASH = "Dao et al., FlashAttention, NeurIPS 2022, section 3.1"
-BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
 
 
 @figure("parts", f"{PAPER}, section 4.2.2")

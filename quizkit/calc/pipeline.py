@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from quizkit.calc.figure import Value, figure
 from quizkit.calc.schedule import SCHEDULES, Event, Name, Number, chunks_of
-from quizkit.calc.schedule.playing import planned, played
+from quizkit.calc.schedule.playing import Played, planned, played
 from quizkit.calc.schedule.theory import (
     DEEPSEEK,
     NARAYANAN,
@@ -25,7 +25,12 @@ PLAYED = "played operation by operation"
 
 def events(inputs: Mapping[str, Value | None]) -> list[Event]:
     """Every operation as (rank, name, start, end), for a picture of it."""
-    return played(**_without_costs(inputs), **_costs(inputs)).events
+    return _run(inputs).events
+
+
+def _run(inputs: Mapping[str, Value | None]) -> Played:
+    """The sheet's inputs are what `played` takes, name by name."""
+    return played(**cast("dict[str, Any]", inputs))
 
 
 @figure("chunks", f"{NARAYANAN} (interleaved); {QI}, section 6 (zb-v); {DEEPSEEK} (dualpipe)")
@@ -178,18 +183,6 @@ def idle_global(makespan: Number, busy: list[Number]) -> list[Number]:
     return [makespan - work for work in busy]
 
 
-_PLAN = ("stages", "microbatches", "schedule", "virtual", "order")
-_TIMES = ("forward", "backward_input", "backward_weight", "latency", "stage_times")
-
-
-def _without_costs(inputs: Mapping[str, Value | None]) -> dict[str, Any]:
-    return {name: inputs[name] for name in _PLAN}
-
-
-def _costs(inputs: Mapping[str, Value | None]) -> dict[str, Any]:
-    return {name: inputs[name] for name in _TIMES}
-
-
 def _times_fit(inputs: Mapping[str, Value | None]) -> None:
     times, stages = cast("list[Number]", inputs["stage_times"]), inputs["stages"]
     if times and not (len(times) == stages and all(isfinite(each) for each in times)):
@@ -199,7 +192,7 @@ def _times_fit(inputs: Mapping[str, Value | None]) -> None:
 
 
 def _plays(inputs: Mapping[str, Value | None]) -> None:
-    ends = played(**_without_costs(inputs), **_costs(inputs)).last_end
+    ends = _run(inputs).last_end
     if not all(isfinite(end) for end in ends):
         raise CalcError("calc_endless")
 
