@@ -41,16 +41,18 @@ from types import SimpleNamespace
 
 from _bench import (
     Break,
+    Layer,
     Metrics,
-    all_gather,
     barrier,
     check,
     clocked,
     compared,
     counted,
     device,
+    everyone,
     isend,
     max_error,
+    one_process,
     rank,
     ranks,
     recv,
@@ -58,6 +60,7 @@ from _bench import (
     run,
     saved_activations,
     shared,
+    take_gradient,
     virtual_clock,
     wire,
 )
@@ -139,27 +142,6 @@ def fingerprint(weights):
     return sum(weight.detach().sum().item() for weight in weights)
 
 
-def take_gradient(block):
-    """The gradient of all weights in one row; the next step starts from zero."""
-    gradient = torch.cat([weight.grad.flatten() for weight in block.parameters()])
-    block.zero_grad(set_to_none=False)
-    return gradient
-
-
-class Layer(torch.nn.Linear):
-    """One residual layer, so that gradients do not fade on the way up."""
-
-    def forward(self, input):
-        """Add what the layer has to say."""
-        return input + torch.tanh(super().forward(input))
-
-
-def one_process(blocks, inputs, targets):
-    """The truth: the whole model in one place, the whole batch at once."""
-    mse_loss(torch.nn.Sequential(*blocks)(torch.cat(inputs)), torch.cat(targets)).backward()
-    return [take_gradient(block) for block in blocks]
-
-
 def torch_gradient(name, block, inputs, targets):
     """What torch's own schedule makes of this rank's stage."""
     from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
@@ -174,11 +156,6 @@ def torch_gradient(name, block, inputs, targets):
     # It takes the batch on the first stage and the target on the last; the others may pass both.
     schedule.step(torch.cat(inputs).to(place), target=torch.cat(targets).to(place))
     return take_gradient(block)
-
-
-def everyone(value):
-    """The number that each rank has, on all of them."""
-    return torch.stack(all_gather(torch.tensor(value, dtype=torch.float64, device=device())))
 
 
 def main(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         all_reduce,
         barrier,
         broadcast,
+        everyone,
         exchange,
         irecv,
         isend,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         wire,
     )
     from .saved import max_error, saved_activations
+    from .toy import Layer, one_process, take_gradient
 
 _NEEDS_TORCH = {
     "virtual_clock": "clock",
@@ -39,6 +41,7 @@ _NEEDS_TORCH = {
     "all_reduce": "messages",
     "barrier": "messages",
     "broadcast": "messages",
+    "everyone": "messages",
     "exchange": "messages",
     "irecv": "messages",
     "isend": "messages",
@@ -47,11 +50,15 @@ _NEEDS_TORCH = {
     "wire": "messages",
     "max_error": "saved",
     "saved_activations": "saved",
+    "Layer": "toy",
+    "one_process": "toy",
+    "take_gradient": "toy",
 }
 
 __all__ = [
     "Break",
     "Flight",
+    "Layer",
     "Metric",
     "Metrics",
     "all_gather",
@@ -64,10 +71,12 @@ __all__ = [
     "computed",
     "counted",
     "device",
+    "everyone",
     "exchange",
     "irecv",
     "isend",
     "max_error",
+    "one_process",
     "rank",
     "ranks",
     "recv",
@@ -76,6 +85,7 @@ __all__ = [
     "saved_activations",
     "send",
     "shared",
+    "take_gradient",
     "virtual_clock",
     "wire",
 ]

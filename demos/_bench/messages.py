@@ -180,6 +180,12 @@ def all_gather(tensor: Tensor) -> list[Tensor]:
     return [part.to(tensor.device) for part in parts]
 
 
+def everyone(value: float) -> Tensor:
+    """The number that each rank has, on all of them, in order of rank."""
+    mine = torch.tensor(value, dtype=torch.float64, device=here().device)
+    return torch.stack(all_gather(mine))
+
+
 def broadcast(tensor: Tensor, source: int) -> Tensor:
     """Make every rank's tensor the one of `source`, in place."""
     return _in_place(tensor, lambda taken: dist.broadcast(taken, source))
