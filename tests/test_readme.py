@@ -54,7 +54,7 @@ def test_every_command_and_option_exists(line: str):
 
 def test_the_gate_runs_the_readmes_test_command():
     gate = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    for part in ("-c constraints.txt -e '.[dev]'", "-m pytest -q"):
+    for part in ("-c constraints.txt -e '.[dev]'", "-m pytest -q -n 2"):
         assert part in gate
         assert part in README
 
