@@ -114,8 +114,7 @@ class Conjugate(torch.autograd.Function):
 def look_up(ids, table):
     """Rows of a table of which this rank has a shard."""
     own, at = find(ids, len(table))
-    found = table[at]
-    found = found.masked_fill(~own[:, None], 0)
+    found = table[at].masked_fill(~own[:, None], 0)
     return Conjugate.apply(found, add_up, same)
 
 
@@ -259,8 +258,8 @@ def main(
 
 BREAKS = {
     "foreign-rows-kept": Break(
-        old="    found = found.masked_fill(~own[:, None], 0)\n",
-        new="",
+        old="found = table[at].masked_fill(~own[:, None], 0)",
+        new="found = table[at]",
         expect="lookup as on one",
         ranks=2,
         source="ids are masked and rows forgotten: every rank adds a row for every foreign token",
