@@ -21,6 +21,7 @@ Watch
     shares_gelu_error    sum of gelu over the shares, against gelu of their sum
     shares_relu_error    the same with relu
     shares_scale_error   the same with a factor of 3
+    shares_mask_error    the same with a dropout mask, one for all ranks
     slices_gelu_error    gelu over the slices, gathered, against gelu of the whole
 
 Run
@@ -145,7 +146,9 @@ def main(tokens: int = 6, hidden: int = 24, wide: int = 96) -> Metrics:
 
     # What each activation makes of shares whose sum is the row-parallel product.
     share = linear(mine(x, -1), mine(up, 1)) + up_bias / t
+    keep = (torch.rand_like(before) >= 0.5) / 0.5  # all ranks throw the same dice
     acts = {"gelu": gelu, "relu": relu, "scale": lambda part: 3 * part}
+    acts |= {"mask": lambda part: part * keep}
     for name, act in acts.items():
         apart = max_error(summed(act(share)), act(summed(share)))
         metrics[f"shares_{name}_error"] = compared(apart)
