@@ -22,20 +22,29 @@ _DECODER: dict[str, Value] = {
 _UNTIED: dict[str, Value] = {"embeddings": "untied", "positions": "rotary", "norm": "rms"}
 
 
+_DEMOS = {
+    "interleaved": "pipeline-interleaved",
+    "zb-h1": "pipeline-zero-bubble",
+    "dualpipe": "pipeline-dualpipe",
+    "dualpipe-v": "pipeline-dualpipe",
+}
+_SIZES = {"interleaved": ((4, 8), (3, 6)), "dualpipe": ((4, 8), (6, 14)), "dualpipe-v": ((4, 8),)}
+
+
 def _pipeline(schedule: str, formula: str, simulator: str, measured: str) -> list[Triple]:
-    """On one 2-power and one odd pipeline; a backward is both of its halves."""
+    """On one 2-power and another pipeline where one can; a backward is both of its halves."""
     return [
         Triple(
             "pipeline",
             {"stages": stages, "microbatches": microbatches, "schedule": schedule},
             formula,
             simulator,
-            "pipeline",
+            _DEMOS.get(schedule, "pipeline"),
             stages,
             {"microbatches": microbatches},
             measured,
         )
-        for stages, microbatches in ((4, 8), (3, 5))
+        for stages, microbatches in _SIZES.get(schedule, ((4, 8), (3, 5)))
     ]
 
 
@@ -86,6 +95,21 @@ TRIPLES: tuple[Triple, ...] = (
     *_pipeline("gpipe", "closed_peak_live", "peak_live", "peak_live_gpipe"),
     *_pipeline("1f1b", "closed_peak_live", "peak_live", "peak_live_1f1b"),
     *_pipeline("1f1b", "", "messages", "sum(sent_messages)"),
+    *_pipeline("interleaved", "closed_makespan", "makespan", "makespan_interleaved"),
+    *_pipeline("interleaved", "closed_bubble_over_ideal", "bubble_over_ideal",
+               "overhead_interleaved"),
+    *_pipeline("interleaved", "closed_bubble_share", "bubble_share", "bubble_interleaved"),
+    *_pipeline("interleaved", "", "peak_live_whole", "peak_live_interleaved"),
+    *_pipeline("interleaved", "", "messages", "sum(messages_interleaved)"),
+    *_pipeline("zb-h1", "closed_makespan", "makespan", "makespan_zb_h1"),
+    *_pipeline("zb-h1", "closed_bubble", "", "idle_zb_h1"),
+    *_pipeline("zb-h1", "closed_bubble_share", "bubble_share", "bubble_zb_h1"),
+    *_pipeline("zb-h1", "closed_peak_live", "peak_live", "peak_live_zb_h1"),
+    *_pipeline("zb-h1", "", "idle_per_device", "waits_zb_h1"),
+    *_pipeline("dualpipe", "closed_bubble", "", "idle_dualpipe"),
+    *_pipeline("dualpipe", "closed_peak_live", "peak_live", "peak_live_dualpipe"),
+    *_pipeline("dualpipe-v", "closed_bubble", "", "idle_dualpipe_v"),
+    *_pipeline("dualpipe-v", "", "peak_live_whole", "peak_live_dualpipe_v"),
     # Where no closed form holds, the simulator alone is held against the run.
     Triple(
         "pipeline",
