@@ -2,12 +2,12 @@
 
 The trick
     Padded: every row as wide as the longest sample of all; one shape, equal times, mostly pads.
-    Ragged: as wide as the longest in its micro-batch; a long sample stalls every stage (GPipe:
-    the sum, and p - 1 times the longest). Bucketed: as wide as the next multiple of --bucket; few
-    shapes. Packed: rows of --budget tokens, several samples in each, which see only themselves
-    and count positions from 0. Where shapes differ a header goes ahead of an activation; a packed
-    one says for the mask whose each token is. The loss is a sum over real tokens, over their
-    number in the whole batch: then all four are right. A token costs 1, a visible pair --pair.
+    Ragged: as wide as the longest in its micro-batch; a long one stalls every stage (GPipe: the
+    sum and p - 1 times the longest). Bucketed: as wide as the next multiple of --bucket. Packed:
+    rows of --budget tokens, several samples in each, which see only themselves and count positions
+    from 0. Where shapes differ a header goes ahead of an activation; a packed one says whose each
+    token is. The loss is a sum over real tokens, over their number in the whole batch: then all
+    four are right. On the clock a token costs 1, a pair that the mask lets through --pair.
 
 Watch
     real_tokens (shared)         tokens that the samples have
@@ -27,8 +27,10 @@ Watch
     makespan_ragged (shared)     the same, ragged
     makespan_bucketed (shared)   the same, bucketed
     makespan_packed (shared)     the same, packed
-    out_error (shared)           largest difference of outputs from each sample alone
-    grad_error (shared)          the same for gradients
+    error_padded (shared)        of outputs and gradients: how far from each sample alone
+    error_ragged (shared)        the same, ragged
+    error_bucketed (shared)      the same, bucketed
+    error_packed (shared)        the same, packed
 
 Run
     quizkit demo pipeline-lengths --gpus 4
@@ -36,7 +38,7 @@ Run
     torchrun --nproc-per-node 4 demos/pipeline_lengths.py
 """
 
-from math import inf
+from math import inf, prod
 from types import SimpleNamespace
 from typing import Literal
 
@@ -147,9 +149,8 @@ def take(name, known, like):
 
 def step(name, operations, stage, batches, data, pair, backward, clock):
     """Run this stage's operations in order, on micro-batches that may differ in shape."""
-    here, last = rank(), ranks() - 1
-    seen = SimpleNamespace(tokens=0, shapes=set(), error=0.0)
-    alive, flights = {}, []
+    here, last, alive, flights = rank(), ranks() - 1, {}, []
+    seen = SimpleNamespace(shapes=[], error=0.0)
     for kind, i in operations:
         batch = batches[i]
         if kind == "F":
@@ -161,8 +162,7 @@ def step(name, operations, stage, batches, data, pair, backward, clock):
             allowed = may_see(document)
             y = layer(stage, x, allowed)
             price = document.numel() + pair * int(allowed.sum())
-            seen.tokens += document.numel()
-            seen.shapes.add(document.shape)
+            seen.shapes.append(document.shape)
             if here == last:
                 real = batch.document >= 0
                 seen.error = max(seen.error, max_error(y[real], data.truth[batch.token[real]]))
@@ -224,8 +224,7 @@ def main(
     smallest = min(samples, spread, long, rows, bucket, width, short - spread + 1)
     if smallest < 1 or not (0 <= pair < inf and 0 < backward < inf):
         refuse("sizes start at 1, short at spread, pair at 0; backward is above 0, for example 2")
-    lengths = [short - i % spread for i in range(samples)]
-    lengths[samples // 2] = long
+    lengths = [long if i == samples // 2 else short - i % spread for i in range(samples)]
     if budget < max(lengths):
         refuse(f"a sample of {max(lengths)} tokens does not fit: take a budget of {max(lengths)}")
 
@@ -237,7 +236,7 @@ def main(
     data.truth, gradients = one_by_one(stages, data, lengths)
     starts = [sum(lengths[:i]) for i in range(samples)]
 
-    metrics, worst = {"real_tokens": shared(counted(len(tokens)))}, {"out": 0.0, "grad": 0.0}
+    metrics = {"real_tokens": shared(counted(len(tokens)))}
     for name in ("padded", "ragged", "bucketed", "packed"):
         batches = [lay_out(batch, starts) for batch in plan(name, lengths, rows, bucket, budget)]
         operations = schedule(order, rank(), ranks(), len(batches))
@@ -245,16 +244,17 @@ def main(
             seen = step(name, operations, stages[rank()], batches, data, pair, backward, clock)
             makespan = round(clock.makespan(), 9)
         wrong = max_error(take_gradient(stages[rank()]), gradients[rank()])
-        for kind, error in {"out": seen.error, "grad": wrong}.items():
-            check(f"{name}: {kind} as sample by sample", error, "<", 1e-12)
-            worst[kind] = max(worst[kind], everyone(error).max().item())
+        check(f"{name}: out as sample by sample", seen.error, "<", 1e-12)
+        check(f"{name}: grad as sample by sample", wrong, "<", 1e-12)
+        error = everyone(max(seen.error, wrong)).max().item()
         metrics |= {
-            f"tokens_{name}": shared(counted(seen.tokens)),
-            f"shapes_{name}": shared(counted(len(seen.shapes))),
+            f"tokens_{name}": shared(counted(sum(map(prod, seen.shapes)))),
+            f"shapes_{name}": shared(counted(len(set(seen.shapes)))),
             f"messages_{name}": counted(sent.sent_messages),
             f"makespan_{name}": shared(clocked(makespan)),
+            f"error_{name}": shared(compared(error)),
         }
-    return metrics | {f"{kind}_error": shared(compared(error)) for kind, error in worst.items()}
+    return metrics
 
 
 BREAKS = {
