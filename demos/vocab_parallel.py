@@ -3,11 +3,10 @@
 The trick
     Rank r owns rows rV/t to (r+1)V/t of the table. It looks up the ids that are its own, puts 0
     for the others, and an all-reduce adds up what was found; going back, a row's gradient already
-    lies where the row lies. The head makes each rank the logits of its own rows. Of these the loss
-    wants three numbers a token from all: the largest, the sum of exp(logit - largest), and the
-    target's, which its owner alone has. The gradient, softmax - onehot, is local. V is padded
-    until t divides it; rows no id stands for get logits of -inf.
-    --lift: added to every logit, changes no loss. --skew: above 0, small ids are more frequent.
+    lies where the row lies. The head makes each rank the logits of its own rows. The loss wants
+    three numbers a token from all: the largest, the sum of exp(logit - largest), and the target's,
+    which its owner alone has. The gradient, softmax - onehot, is local. V is padded until t
+    divides it, with logits of -inf. --lift: added to every logit. --skew: small ids more often.
 
 Watch
     rows                    rows of the table each rank owns
@@ -17,6 +16,7 @@ Watch
     sent_lookup             bytes each rank sends to look up the tokens: a ring over tokens x 16
     sent_table_backward     bytes it sends for the gradient of the table
     sent_loss               bytes it sends for the loss from local logits
+    sent_loss_backward      bytes it sends for the gradient of these logits
     sent_gather             bytes it sends to gather all logits instead
     loss                    from local logits, mean over the tokens that have a target
     loss_one (shared)       from one process and torch's cross entropy, without any padding
@@ -84,9 +84,8 @@ def reduce(x, combine):
     me, n = rank(), ranks()
     chunks = list(x.detach().flatten().tensor_split(n))
     for step in range(2 * (n - 1)):
-        out, here = (me - step) % n, (me - step - 1) % n
-        into = torch.empty_like(chunks[here])
-        came = exchange(chunks[out], (me + 1) % n, into, (me - 1) % n).wait()
+        here, into = (me - step - 1) % n, torch.empty_like(chunks[(me - step - 1) % n])
+        came = exchange(chunks[(me - step) % n], (me + 1) % n, into, (me - 1) % n).wait()
         chunks[here] = combine(chunks[here], came) if step < n - 1 else came
     return torch.cat(chunks).view_as(x)
 
@@ -212,7 +211,9 @@ def main(
     with wire() as to_loss:
         losses = Loss.apply(logits, targets) * answered
     loss = losses.sum() / answered.sum()
-    for_x, for_head, for_logits = grad(loss, (x, head, logits))
+    with wire() as from_loss:
+        [for_logits] = grad(loss, logits)
+    for_x, for_head = grad(logits, (x, head), for_logits)
     with wire() as to_table:
         [for_table] = grad((looked_up * for_x).sum(), table)
 
@@ -237,7 +238,7 @@ def main(
     check("gathered logits, same loss", max_error(from_all, truth.losses), "<", 1e-12)
     check("torch's loss_parallel, same loss", abs(loss.item() - torch_mean), "<", 1e-12)
     check("and same gradient", max_error(for_logits, torch_grad), "<", 1e-12)
-    check("the table's gradient needs no message", to_table.sent_messages, "==", 0)
+    check("both gradients are local", to_table.sent_messages + from_loss.sent_messages, "==", 0)
     sent = everyone(to_loss.sent_bytes).sum().item()
     check("3 numbers a token", sent, "==", 2 * (ranks() - 1) * 3 * tokens * 8)
     return {
@@ -248,6 +249,7 @@ def main(
         "sent_lookup": counted(to_lookup.sent_bytes),
         "sent_table_backward": counted(to_table.sent_bytes),
         "sent_loss": counted(to_loss.sent_bytes),
+        "sent_loss_backward": counted(from_loss.sent_bytes),
         "sent_gather": counted(to_gather.sent_bytes),
         "loss": compared(loss.item()),
         "loss_one": shared(compared((truth.losses.sum() / answered.sum()).item())),
