@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quizkit.lab.catalogue import Demo
+from quizkit.ui.laws import law
 from quizkit.ui.report_screen import expected
 from quizkit.words import Lang, say
 
@@ -28,7 +29,7 @@ def table(
             Text(demo.topic),
             Text(str(len(demo.breaks))),
             Text(str(len(questions[demo.name]))),
-            Text(demo.law),
+            Text(law(demo, lang)),
         )
         for demo in demos
     ]
@@ -47,16 +48,16 @@ _COLUMNS = ("demo", "topic", "breaks", "questions", "law")
 
 
 def _stacked(row: Sequence[Text], titles: Sequence[str]) -> RenderableType:
-    name, topic, breaks, questions, law = row
+    name, topic, breaks, questions, line = row
     head = Text.assemble(name, f"  {topic}  ", f"{titles[2]}: {breaks}  {titles[3]}: {questions}")
-    return Group(head, Padding(law, (0, 0, 0, 2), expand=False))
+    return Group(head, Padding(line, (0, 0, 0, 2), expand=False))
 
 
 def page(demo: Demo, lang: Lang, plain: bool) -> RenderableType:
     """The law, the trick, the options, what a run reports, the bugs that can be planted."""
     parts: list[RenderableType] = [
         Text.assemble((demo.name, "bold"), f"  {demo.topic}"),
-        Text(demo.law),
+        Text(law(demo, lang)),
         Text(""),
         *_paragraphs(demo.trick),
         _title("options", lang),

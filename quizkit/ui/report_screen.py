@@ -11,6 +11,7 @@ from rich.text import Text
 from quizkit.lab.catalogue import Break, Demo
 from quizkit.lab.report import Check, Metric, Report, Value
 from quizkit.ui.chart import Chart, charts, colour
+from quizkit.ui.laws import law
 from quizkit.ui.timeline import Line, draw, headline
 from quizkit.words import Lang, say
 
@@ -32,7 +33,7 @@ def screen(
 ) -> Iterator[RenderableType]:
     """The parts of the screen, top to bottom. Plain: one fact a line, no columns to align."""
     yield Text.assemble((report.demo, "bold"), "  ", state(report, lang))
-    yield Text(demo.law)
+    yield Text(law(demo, lang))
     if report.args:
         yield Text(options(report), style="dim")
     planted = demo.breaks.get(report.broken or "")
