@@ -20,7 +20,7 @@ IN_CHINESE = {
     "pipeline-lengths": "短样本拼满一行，流水线才算填满；靠 padding 填，填的是空气。",
     "pipeline-orders": "只要等待不成环，按什么顺序跑梯度都一样；差的是时间和显存。",
     "pipeline-partition": "流水线的节拍由最慢的 stage 定：按开销切，别按层数切。",
-    "pipeline-zero": "流水线里 ZeRO-1 的通信量等于一次 all-reduce；ZeRO-2、3 每个 micro-batch 都付。",
+    "pipeline-zero": "流水线里 ZeRO-1 通信量等于一次 all-reduce；ZeRO-2、3 每个 micro-batch 都付。",
     "pipeline-zero-bubble": "反向拆成两半：相邻 stage 只等 B，W 拿来填空档。",
     "ring-attention": "ring attention 是精确的：Q 不动，K、V 转圈，局部 softmax 再合并。",
     "sequence-parallel": "矩阵乘之间各 token 互不相干：norm、dropout 按 token 切，前向字节不变。",
