@@ -115,7 +115,7 @@ def cut_qkv(fused, size):
 
 
 def cut_gate_up(fused):
-    """My rows of [gate; up]: the same of both, for they are multiplied number by number."""
+    """My rows of [gate; up]."""
     gate, up = fused.chunk(2)
     return torch.cat([gate.chunk(ranks())[rank()], up.chunk(ranks())[rank()]])
 
@@ -149,7 +149,7 @@ def swiglu(x, gate_up, down):
 
 
 def sum_copies(gradient, size):
-    """A KV head on several ranks is one weight; each has seen its own queries only."""
+    """How many ranks hold my KV heads, and the gradient that an optimizer may use."""
     queries, kvs = heads_of(rank(), size)
     holders = [r for r in range(ranks()) if heads_of(r, size)[1] == kvs]
     q, kv = gradient.split([len(queries) * size.head_dim, 2 * len(kvs) * size.head_dim])
@@ -213,7 +213,8 @@ def main(
     true = [y, dx, cut_qkv(d_qkv, size), d_out.chunk(n, 1)[rank()]]
     my_qkv, my_out, q_rows = cut_qkv(qkv, size), out.chunk(n, 1)[rank()], heads // n * head_dim
     ours, forward, backward = step(partial(by_heads, size=size), towards, x, my_qkv, my_out)
-    copies, ours[2] = sum_copies(ours[2], size)  # once a step, before the optimizer
+    # A copied KV head is one weight, and each copy has met the queries of its own rank only.
+    copies, ours[2] = sum_copies(ours[2], size)
     cache = linear(x, my_qkv)[..., q_rows:]  # keys and values
     errors = {
         "out": max_error(ours[0], true[0]),
