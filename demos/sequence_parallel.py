@@ -27,7 +27,8 @@ Watch
     norm_local_error          the norm's gradient before that sum: its distance from the truth
     bias_local_error          the same for the bias added after the reduce-scatter
     out_error                 largest difference of outputs from one process
-    grad_error                the same for all gradients
+    matrix_grad_error         the same for the gradients of the matrices and the first one's bias
+    grad_error                the same for all other gradients: x, norm, bias
     torch_owes_norm (shared)  1 if torch's own plan calls the norm's gradient a Partial sum
 
 Run
@@ -215,11 +216,12 @@ def main(
     whole["keep"] = torch.rand(seq, batch, hidden, **like) >= dropout
 
     truth = experiment(whole, dropout, "one")
-    ran, metrics, errors = {}, {}, {"out": [], "grad": []}
+    ran, metrics, errors = {}, {}, {"out": [], "matrix_grad": [], "grad": []}
+    matrices = "up", "up_bias", "down"
     for layout in ("tp", "sp"):
         seen = ran[layout] = experiment(whole, dropout, layout)
         for name, ours in seen.results.items():
-            kind = "out" if name == "out" else "grad"
+            kind = {"out": "out"}.get(name, "matrix_grad" if name in matrices else "grad")
             right = mine({"out": "x"}.get(name, name), truth.results[name], layout)
             errors[kind].append(max_error(ours, right))
             check(f"{layout} {name} as on one process", errors[kind][-1], "<", 1e-12)
@@ -238,8 +240,8 @@ def main(
 
     out, [norm_weight, *others] = torch_plan(whole, dropout)
     theirs = [out, *[grad.full_tensor() for grad in (norm_weight, *others)]]
-    names = "up", "up_bias", "down", "down_bias"
-    right = [sp.results["out"], *truth.results["norms"], *map(truth.results.get, names)]
+    right = [truth.results[name] for name in (*matrices, "down_bias")]
+    right = [sp.results["out"], *truth.results["norms"], *right]
     check("torch's plan agrees", worst(right, theirs), "<", 1e-12)
     owed = max_error(sp.local["norms"][0], norm_weight.to_local())
     check("torch too has but its own tokens' gradient of the norm", owed, "<", 1e-12)

@@ -85,7 +85,7 @@ def test_a_sliced_gradient_spares_the_matrices(run: Run) -> None:
     assert report["metrics"]["sent_backward_sp"] == [
         bytes_ // 2 for bytes_ in report["metrics"]["sent_backward_tp"]
     ]
-    assert report["metrics"]["out_error"] < [1e-12] * 2
+    assert max(report["metrics"]["out_error"] + report["metrics"]["matrix_grad_error"]) < 1e-12
 
 
 @pytest.mark.parametrize(
