@@ -114,7 +114,9 @@ def _order(question: Order) -> Iterator[Mutant]:
 
 
 def _numbers(formula: Formula) -> Iterator[tuple[str, Formula]]:
-    steps = (("* 1.1", ast.Mult(), 1.1), ("+ 1", ast.Add(), 1), ("- 1", ast.Sub(), 1))
+    steps = [("* 1.1", ast.Mult(), 1.1), ("+ 1", ast.Add(), 1), ("- 1", ast.Sub(), 1)]
+    if isinstance(formula.tree, ast.Constant) and not formula.tree.value:
+        steps[0] = ("+ 0.1", ast.Add(), 0.1)  # a tenth of nothing changes nothing
     for what, op, by in steps:
         tree = ast.BinOp(formula.tree, op, ast.Constant(by))
         # Built, not written and read again: it may be longer and deeper than what can be read.
@@ -125,7 +127,7 @@ def _answers(
     answer: Number | tuple[Number, ...],
 ) -> Iterator[tuple[str, Number | tuple[Number, ...]]]:
     if not isinstance(answer, tuple):
-        yield "* 1.1", answer * 1.1 if answer else 0.1
+        yield ("* 1.1", answer * 1.1) if answer else ("+ 0.1", 0.1)
         yield "+ 1", answer + 1
         yield "- 1", answer - 1
         return

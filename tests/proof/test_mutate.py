@@ -176,3 +176,11 @@ def test_a_changed_key_may_be_longer_or_deeper_than_what_can_be_written(question
     text = f"kind: numeric\nanswer: '{long}'\nproof:\n  demo: pipeline\n  claims:\n"
     text += f"    - '{'not ' * 36} (bubble_1f1b == answer)'\n"
     assert len([*mutants(question(text))]) == 4
+
+
+def test_nought_is_changed_too(question: Read):
+    gap = "kind: cloze\ntext: '[[a]]'\ngaps: {a: {answer: '0', value: 0}}\n"
+    trace = "kind: trace\nfunction: f\nanswer: 0\n"
+    for text, name in ((gap, "a"), (trace, "answer")):
+        changed = [each.what for each in mutants(question(text + "proof: {demo: pipeline}\n"))]
+        assert changed == [f"{name} + 0.1", f"{name} + 1", f"{name} - 1"]
