@@ -3,10 +3,10 @@
 The trick
     A column cut wants all inputs and leaves a slice of complete outputs. A row cut wants a slice
     of the inputs and leaves shares of all outputs, to be summed. After columns the slices are
-    what rows want, and an activation may act on them. Any other pairing has to sum, slice or
-    gather in between: an activation of shares is not the activation of their sum. In forward
-    bytes, in units of (t-1)/t tokens: 2h for column-row; w + h for column-column; 2w + h for
-    row-column; 2w + 2h for row-row, where h is the width outside and w the one in between.
+    what rows want, and an activation may act on them. Any other pairing has to sum or gather in
+    between: an activation of shares is not the activation of their sum. With all-reduces and
+    gathers a rank sends forward, in units of (t-1)/t tokens: 2h for column-row, w + h for column-
+    column, 2w + h for row-column, 2w + 2h for row-row; h is the width outside, w that between.
 
 Watch
     sent_column_row      bytes each rank sent forward: one all-reduce of tokens x h
