@@ -10,23 +10,23 @@ The trick
     alone (leaf) saves nothing: what it would have kept it keeps as its input.
 
 Watch
-    kept_none_gpipe           most units autograd kept at once; a dropout mask is 1/8
-    kept_none_1f1b            the same in 1F1B
-    kept_segments_gpipe       with a checkpoint for each segment
-    kept_segments_1f1b        the same in 1F1B
-    kept_leaf_1f1b            with a checkpoint for each Linear
-    kept_torch_1f1b           with a checkpoint for each segment, by torch.utils.checkpoint
-    between_segments_gpipe    most units kept between two operations: the checkpoints alone
-    between_segments_1f1b     the same in 1F1B
+    kept_none_gpipe           most units kept at once, GPipe; a dropout mask is 1/8
+    kept_none_1f1b            most units kept at once, 1F1B
+    kept_segments_gpipe       most units kept at once with a checkpoint for each segment, GPipe
+    kept_segments_1f1b        most units kept at once with a checkpoint for each segment, 1F1B
+    kept_leaf_1f1b            most units kept at once with a checkpoint for each Linear, 1F1B
+    kept_torch_1f1b           most units kept at once with torch.utils.checkpoint instead, 1F1B
+    between_segments_gpipe    most units kept between two operations: the checkpoints alone, GPipe
+    between_segments_1f1b     most units kept between two operations: the checkpoints alone, 1F1B
     forwards_none_1f1b        how often a layer ran forward for one micro-batch
-    forwards_segments_1f1b    with a checkpoint for each segment
-    forwards_leaf_1f1b        with a checkpoint for each Linear
-    makespan_none_gpipe (shared)        length of the step on the virtual clock
-    makespan_none_1f1b (shared)         the same in 1F1B
-    makespan_segments_gpipe (shared)    with a checkpoint for each segment
-    makespan_segments_1f1b (shared)     the same in 1F1B
-    error_segments_gpipe (shared)       largest difference of gradients from one process
-    error_segments_1f1b (shared)        the same in 1F1B
+    forwards_segments_1f1b    forwards of a layer with a checkpoint for each segment
+    forwards_leaf_1f1b        forwards of a layer with a checkpoint for each Linear
+    makespan_none_gpipe (shared)        length of the step on the virtual clock, GPipe
+    makespan_none_1f1b (shared)         length of the step on the virtual clock, 1F1B
+    makespan_segments_gpipe (shared)    length of the step with a checkpoint for each segment, GPipe
+    makespan_segments_1f1b (shared)     length of the step with a checkpoint for each segment, 1F1B
+    error_segments_gpipe (shared)       gradients: how far from one process, GPipe
+    error_segments_1f1b (shared)        gradients: how far from one process, 1F1B
 
 Run
     quizkit demo pipeline-checkpoint --gpus 4

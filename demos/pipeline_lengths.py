@@ -11,26 +11,26 @@ The trick
 
 Watch
     real_tokens (shared)         tokens that the samples have
-    tokens_padded (shared)       tokens each stage computes, pads and all
-    tokens_ragged (shared)       the same, ragged
-    tokens_bucketed (shared)     the same, bucketed
-    tokens_packed (shared)       the same, packed
-    shapes_padded (shared)       different shapes a stage computes
-    shapes_ragged (shared)       the same, ragged
-    shapes_bucketed (shared)     the same, bucketed
-    shapes_packed (shared)       the same, packed
-    messages_padded              messages a rank sends, headers included
-    messages_ragged              the same, ragged
-    messages_bucketed            the same, bucketed
-    messages_packed              the same, packed
-    makespan_padded (shared)     length of the step on the virtual clock
-    makespan_ragged (shared)     the same, ragged
-    makespan_bucketed (shared)   the same, bucketed
-    makespan_packed (shared)     the same, packed
-    error_padded (shared)        of outputs and gradients: how far from each sample alone
-    error_ragged (shared)        the same, ragged
-    error_bucketed (shared)      the same, bucketed
-    error_packed (shared)        the same, packed
+    tokens_padded (shared)       tokens each stage computes, padded
+    tokens_ragged (shared)       tokens each stage computes, ragged
+    tokens_bucketed (shared)     tokens each stage computes, bucketed
+    tokens_packed (shared)       tokens each stage computes, packed
+    shapes_padded (shared)       different shapes a stage computes, padded
+    shapes_ragged (shared)       different shapes a stage computes, ragged
+    shapes_bucketed (shared)     different shapes a stage computes, bucketed
+    shapes_packed (shared)       different shapes a stage computes, packed
+    messages_padded              messages a rank sends, headers included, padded
+    messages_ragged              messages a rank sends, headers included, ragged
+    messages_bucketed            messages a rank sends, headers included, bucketed
+    messages_packed              messages a rank sends, headers included, packed
+    makespan_padded (shared)     length of the step on the virtual clock, padded
+    makespan_ragged (shared)     length of the step on the virtual clock, ragged
+    makespan_bucketed (shared)   length of the step on the virtual clock, bucketed
+    makespan_packed (shared)     length of the step on the virtual clock, packed
+    error_padded (shared)        outputs and gradients: how far from each sample alone, padded
+    error_ragged (shared)        outputs and gradients: how far from each sample alone, ragged
+    error_bucketed (shared)      outputs and gradients: how far from each sample alone, bucketed
+    error_packed (shared)        outputs and gradients: how far from each sample alone, packed
 
 Run
     quizkit demo pipeline-lengths --gpus 4
