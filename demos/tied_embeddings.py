@@ -122,7 +122,7 @@ def gap(table):
 
 
 def main(
-    vocab: int = 32, width: int = 8, microbatches: int = 4, length: int = 6, steps: int = 5
+    vocab: int = 32, width: int = 8, microbatches: int = 4, length: int = 6, steps: int = 3
 ) -> Metrics:
     """Train a few steps in a pipeline and in one process."""
     if min(vocab - 1, width, microbatches, length, steps) < 1:
