@@ -14,7 +14,7 @@ IN_CHINESE = {
     "pipeline": "各 stage 等时，1F1B 和 GPipe 空等得一样久，但激活只留 min(p-s, m) 份，不是 m 份。",
     "pipeline-async": "不做 flush 就没有空等；代价是 stage s 留 p-s 份权重，梯度晚 p-1-s 次更新。",
     "pipeline-checkpoint": "1F1B 加重计算：留 min(p-s, m) 份段输入，外加一段激活，多做一次前向。",
-    "pipeline-data": "流水线外面套数据并行：每个 stage 一步只规约一次，放在自己最后一个反向之后。",
+    "pipeline-data": "流水线外面套数据并行：每个 stage 一步只归约一次，放在自己最后一个反向之后。",
     "pipeline-dualpipe": "DualPipe 从两头喂流水线：空档少了，权重要多放一份。",
     "pipeline-interleaved": "每个 rank 放 v 段层，气泡缩到理想计算时间的 (p-1)/(vm)。",
     "pipeline-lengths": "短样本拼满一行，流水线才算填满；靠 padding 填，填的是空气。",
