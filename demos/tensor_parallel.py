@@ -177,7 +177,7 @@ def torch_parallel(master, x, towards):
         layers += [torch.nn.GELU(), torch.nn.Linear(wide, hidden, **like)]
     model = torch.nn.Sequential(*layers)
     values = torch.cat([weight.flatten() for block in master for weight in block.values()])
-    torch.nn.utils.vector_to_parameters(values, model.parameters())
+    torch.nn.utils.vector_to_parameters(values.to(place), model.parameters())
     tp.parallelize_module(model, init_device_mesh(place.type, (ranks(),)), plan)
     y = model(x.detach().to(place))
     (y * towards.to(place)).sum().backward()
