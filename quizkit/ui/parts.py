@@ -18,12 +18,16 @@ WIDEST = 100  # longer lines are hard to read, however wide the terminal is
 RIGHT, WRONG, PARTLY = "bold green", "bold red", "bold magenta"
 
 
+def kind(question: model.Question, lang: Lang) -> str:
+    """What is to be done: pick one or several, work out a number, ..."""
+    several = isinstance(question, model.Choice) and question.several
+    return say(f"ui.kind_{'several' if several else question.kind}", lang)
+
+
 def head(moment: Moment, plain: bool) -> RenderableType:
     """Where we are: how many, which shelf, how hard, what kind; then what was said about it."""
     question, lang = moment.question, moment.lang
-    several = isinstance(question, model.Choice) and question.several
-    kind = say(f"ui.kind_{'several' if several else question.kind}", lang)
-    facts = [question.topic, say(f"ui.level_{question.level}", lang), kind]
+    facts = [question.topic, say(f"ui.level_{question.level}", lang), kind(question, lang)]
     if moment.sure is not None:
         facts.append(say("ui.is_sure" if moment.sure else "ui.is_unsure", lang))
     if moment.flagged:

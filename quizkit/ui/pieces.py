@@ -54,7 +54,7 @@ def join(pieces: Sequence[Piece]) -> str:
                 out = out.rstrip()
                 text += " " if text == ";" else ""
             case _:
-                text = (" " if _would_merge(out, text) else "") + text
+                text = (" " if before and _would_merge(out, before.text, text) else "") + text
         out = (out.rstrip() if before and before.kind == "open" else out) + text
         before = piece
     return out
@@ -65,11 +65,11 @@ def _multiplies(neighbour: Piece | None, bracket: Kind) -> bool:
     return neighbour is not None and neighbour.kind in ("factor", "fraction", "function", bracket)
 
 
-def _would_merge(out: str, text: str) -> bool:
-    """Two words side by side would run into one."""
+def _would_merge(out: str, before: str, text: str) -> bool:
+    """Two words side by side would run into one; letters that are multiplied may: sbh."""
     if not re.search(r"[A-Za-z0-9]$", out):
         return False
-    longer = re.search(r"[A-Za-z]{2,}$", out)
+    longer = re.search(r"[A-Za-z]{2,}$", before)
     return bool(re.match(r"[A-Za-z]{2,}", text)) or (bool(longer) and text[:1].isalnum())
 
 

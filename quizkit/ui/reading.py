@@ -25,6 +25,7 @@ from quizkit.lab.excerpt import excerpt
 from quizkit.ui.code import listing
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
+from quizkit.ui.parts import kind
 from quizkit.words import Lang, say
 
 
@@ -53,8 +54,7 @@ def table(questions: Iterable[Question], lang: Lang) -> Table:
     made = _table(lang, "id", "level", "kind", "prompt")
     for question in questions:
         first = _line(with_letters(question, question.prompt[lang]))
-        kind = say(f"ui.kind_{question.kind}", lang)
-        made.add_row(question.id, str(question.level), kind, first)
+        made.add_row(question.id, str(question.level), kind(question, lang), first)
     return made
 
 
@@ -92,8 +92,7 @@ def _line(text: str) -> Line:
 
 
 def _heading(question: Question, lang: Lang) -> str:
-    kind = say(f"ui.kind_{question.kind}", lang)
-    facts = [question.id, kind, say(f"ui.level_{question.level}", lang)]
+    facts = [question.id, kind(question, lang), say(f"ui.level_{question.level}", lang)]
     return " · ".join([*facts, ", ".join((*question.tags, *question.covers))])
 
 

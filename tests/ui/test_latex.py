@@ -43,6 +43,8 @@ from quizkit.ui.latex import unicode
         (r"5\%", "5%"),
         (r"\unknown{x} y", "unknown x y"),
         (r"6ND", "6ND"),
+        (r"4sbh(34+5as/h)", "4sbh(34+5as/h)"),
+        (r"\text{time}t", "time t"),
     ],
 )
 def test_one_line(source: str, shown: str):
