@@ -52,8 +52,8 @@ class Laboratory:
         broken = proof.broken if isinstance(question, Bug) else None
         return excerpt(find(proof.demo), question.function, broken)
 
-    def prove(self, asked: "Asked") -> "ProofView":
-        """Run the proof with the learner's own numbers, or the nearest that were meant for it."""
+    def prove(self, asked: "Asked", given: object) -> "ProofView":
+        """Run the proof with the learner's own numbers, or those that decide about the answer."""
         self._settle()
         if self._court is None:
             from quizkit.lab.catalogue import catalogue
@@ -63,7 +63,7 @@ class Laboratory:
             assert self._bench is not None
             demos = catalogue()
             self._court = Court(demos, on_bench(self._bench, demos))
-        return self._court.view(asked.question, asked.values)
+        return self._court.view(asked.question, asked.values, given)
 
     def _warm(self) -> None:
         from quizkit.lab.bench import Bench

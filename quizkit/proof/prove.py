@@ -93,16 +93,28 @@ class Court:
                 killed += 1
         return Mutation(question.id, killed, tuple(survived))
 
-    def view(self, question: Question, drawn: Bindings) -> ProofView:
+    def view(self, question: Question, drawn: Bindings, given: object = None) -> ProofView:
         """One run for the learner: their own numbers where small enough, else the nearest row.
 
-        Raises LabError where nothing can be run here, UsageError where the proof is no proof.
+        A wrong option that this run would let stand is shown the row that refutes it. Raises
+        LabError where nothing can be run here, UsageError where the proof is no proof.
         """
         assert question.proof is not None
         if wrong := self._wrong(question):
             raise UsageError("question_broken", problems="\n".join(wrong))
         own = own_draw(question, drawn)
         bindings = drawn if own else nearest(question, drawn)
+        shown = self._view(question, bindings, own)
+        for row in rows(question):
+            if not shown.lets_stand(given):
+                break
+            other = self._view(question, row, own=False)
+            if other.lets_stand(given) < shown.lets_stand(given):
+                shown = other
+        return shown
+
+    def _view(self, question: Question, bindings: Bindings, own: bool) -> ProofView:
+        assert question.proof is not None
         report = self._report(setting(question, bindings))
         return view(question, bindings, own, report, self.demos[question.proof.demo])
 

@@ -1,8 +1,9 @@
 """A proof as a learner sees it: one run, the numbers that decide, every claim of the key."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from quizkit.bank.formula import Formula, FormulaError, parse
 from quizkit.bank.functions import Number, Value, is_number
@@ -37,6 +38,13 @@ class ProofView:
     def holds(self) -> bool:
         """Whether the key stands in this run; what only another run refutes does not count."""
         return not self.judgement.reason and all(c.holds for c in self.claims if c.wanted)
+
+    def lets_stand(self, given: object) -> int:
+        """How many of the wrong options that were picked this run does not refute."""
+        picked = cast("Sequence[object]", given) if isinstance(given, Sequence) else (given,)
+        places = {f"options.{each}.claim" for each in picked}
+        refutable = (c for c in self.claims if c.role == "refuted" and c.place in places)
+        return sum("false" not in claim.truths for claim in refutable)
 
 
 def view(

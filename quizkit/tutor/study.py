@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # the first question does not wait for the laboratory
     from quizkit.lab.excerpt import Excerpt
     from quizkit.proof.view import ProofView
 
-Prove = Callable[[Asked], "ProofView"]
+Prove = Callable[[Asked, object], "ProofView"]
 Show = Callable[[Question], "Excerpt | None"]
 
 
@@ -230,7 +230,7 @@ class Study:
             return
         try:
             with self._desk.busy(say("study.proving", self._lang, demo=proof.demo)):
-                sitting.proof = self._prove(sitting.asked)
+                sitting.proof = self._prove(sitting.asked, sitting.given)
         except KeyboardInterrupt:
             # The run is over, the session is not.
             sitting.message = ("study.cancelled", {})

@@ -170,6 +170,29 @@ def test_what_is_wrong_with_a_proof_is_told_before_it_is_shown(question: Read, c
         court.view(question(CHOICE.replace("demo: pipeline", "demo: pipelin")), {})
 
 
+def test_a_wrong_pick_is_shown_the_run_that_refutes_it(
+    question: Read, pipeline: Demo, brings: Brings
+):
+    def run(wanted: Setting) -> Report:
+        counted = dict(wanted.args)["microbatches"]
+        return brings(args=dict(wanted.args), metrics={"bubble_1f1b": 3 / (3 + float(counted))})
+
+    text = CHOICE.replace("claim: bubble_1f1b == 0.25", "claim: m > 2 or bubble_1f1b < 0.5")
+    text = text.replace("m}\nproof", "m, claim: m > 4 or bubble_1f1b < 0.4}\nproof")
+    text = text.replace("claim: bubble_1f1b < 0.5}", "claim: bubble_1f1b < 0.7}")
+    text = text.replace(
+        "pipeline}", "pipeline, args: {microbatches: =m}, at: [{m: 8}, {m: 4}, {m: 2}]}"
+    )
+    court = Court({"pipeline": pipeline}, run)
+    shown = {
+        str(given): court.view(question(text), {}, given) for given in ([0], [1], 2, [1, 2], None)
+    }
+    assert {given: view.bindings["m"] for given, view in shown.items()} == {
+        "[0]": 8, "[1]": 2, "2": 4, "[1, 2]": 2, "None": 8,
+    }  # fmt: skip
+    assert shown["[1]"].lets_stand([1]) == 0 < shown["[0]"].lets_stand([1])
+
+
 def test_a_changed_key_may_be_longer_or_deeper_than_what_can_be_written(question: Read):
     long = "3 / 11" + " + 0" * 36
     long += " " * (590 - len(long)) + "# so"

@@ -86,12 +86,12 @@ class Room:
         self.path = folder / "diary.sqlite3"
         self.bank = bank
         self.clock = Clock()
-        self.proofs: list[Asked] = []
+        self.proofs: list[tuple[Asked, object]] = []
         self.failure: BaseException | None = None
         self.excerpt: Callable[[Question], Excerpt] = lambda _: CODE
 
-    def prove(self, asked: Asked) -> Any:
-        self.proofs.append(asked)
+    def prove(self, asked: Asked, given: object) -> Any:
+        self.proofs.append((asked, given))
         if self.failure:
             raise self.failure
         return f"proof of {asked.question.id}"
@@ -214,7 +214,7 @@ TRACE = ["pp/trace-number"]
 
 def test_a_proof_runs_the_learners_own_draw(room: Room):
     desk = room.study(TRACE, Given("1"), "prove", "why")
-    assert room.proofs == [desk.met[0].asked]
+    assert room.proofs == [(desk.met[0].asked, "1")]
     assert desk.met[2].proof == desk.met[3].proof == "proof of pp/trace-number"
     assert (desk.met[2].why, desk.met[3].why) == (False, True)
     assert desk.busy_with == ["正在跑 pipeline …"]
