@@ -114,6 +114,7 @@ def _order(question: Order) -> Iterator[Mutant]:
 
 
 def _numbers(formula: Formula) -> Iterator[tuple[str, Formula]]:
+    steps: list[tuple[str, ast.operator, float]]
     steps = [("* 1.1", ast.Mult(), 1.1), ("+ 1", ast.Add(), 1), ("- 1", ast.Sub(), 1)]
     if isinstance(formula.tree, ast.Constant) and not formula.tree.value:
         steps[0] = ("+ 0.1", ast.Add(), 0.1)  # a tenth of nothing changes nothing
