@@ -1,5 +1,9 @@
 """The terminal as a screen: painted whole each time, in one go, so that nothing flickers."""
 
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from rich.console import Console, Group, RenderableType
 
 from quizkit.ui.parts import WIDEST
@@ -26,6 +30,19 @@ class Screen:
         """Show this below what is there."""
         self._write(self._drawn(*parts))
 
+    @contextmanager
+    def spin(self, text: RenderableType) -> Generator[None]:
+        """Held while something goes on that Ctrl-C may stop; the text turns below what is there."""
+        # ASCII, as a spinner of dots is nothing at all in some fonts.
+        status = self.console.status(text, spinner="line")
+        with _undisturbed():
+            status.start()
+        try:
+            yield
+        finally:
+            with _undisturbed():
+                status.stop()
+
     def _drawn(self, *parts: RenderableType) -> str:
         with self.console.capture() as drawn:
             self.console.print(Group(*parts), width=self.width)
@@ -34,3 +51,13 @@ class Screen:
     def _write(self, text: str) -> None:
         self.console.file.write(text)
         self.console.file.flush()
+
+
+@contextmanager
+def _undisturbed() -> Generator[None]:
+    """Ctrl-C does nothing: a spinner stopped by half would turn below all that is drawn later."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -65,8 +65,7 @@ class TerminalDesk:
         hint = Text(f"{text}  ").append(say("ui.stop_run", self._lang), "dim")
         with self._keyboard:
             try:
-                # ASCII, as a spinner of dots is nothing at all in some fonts.
-                with self._screen.console.status(hint, spinner="line"):
+                with self._screen.spin(hint):
                     yield
             finally:
                 self._keyboard.flush()
