@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +129,28 @@ def _numeric(question: Numeric) -> Iterator[Rule]:
                 return
 
 
+def _twin_traps(question: Numeric) -> Iterator[Rule]:
+    """Where two slips lead to one number, nobody can tell which of them was made."""
+    if number_of_draws(question) > MOST_DRAWS:
+        return
+    try:
+        for values in draws(question):
+            wrong = [trap.formula.number(dict(values)) for trap in question.traps]
+            for j, i in combinations(range(len(wrong)), 2):
+                if abs(wrong[j] - wrong[i]) <= question.within * abs(wrong[j]):
+                    yield f"traps.{i}.formula", f"is traps.{j} at {values}; exclude it by `where`"
+                    return
+    except FormulaError:
+        return  # that a formula fails there is among the errors
+
+
 def _warnings(question: Question) -> Iterator[Rule]:
     if question.say is None:
         yield "kind", "has no `say`: what to say aloud"
     if not question.hints:
         yield "kind", "has no hints"
+    if isinstance(question, Numeric):
+        yield from _twin_traps(question)
     if isinstance(question, (Bug, Essay)):
         points = question.reasons if isinstance(question, Bug) else question.rubric
         for index, point in enumerate(points):

@@ -107,9 +107,11 @@ def _key(question: Question, lang: Lang, plain: bool) -> Iterable[RenderableType
                     yield prose(f"  - {option.why[lang]}", plain)
         case Numeric():
             yield _answer(f"{question.answer} {question.unit}", lang)
-            for trap in question.traps:
+            if question.traps:
                 yield _title("traps", lang)
-                yield prose(f"- `{trap.formula}`: {trap.forgot[lang]}", plain)
+            for trap in question.traps:
+                forgot = with_letters(question, trap.forgot[lang])
+                yield prose(f"- `{trap.formula}`: {forgot}", plain)
         case Order():
             yield _title("answer", lang)
             for index, step in enumerate(question.steps, start=1):

@@ -125,6 +125,15 @@ def test_every_draw_of_a_number_is_tried(folder: Path, old: str, new: str, said:
     assert any(each in problem for problem in problems for each in wanted), problems
 
 
+def test_two_slips_that_lead_to_one_number_are_named(folder: Path):
+    again = "  - formula: (p - 1) * (p - 1) / 2\n    forgot: {zh: 忘了, en: forgotten}\nhints"
+    two = NUMERIC.replace("p: [2, 3, 4]", "p: [3, 4, 8]").replace("hints", again)
+    (folder / "pp" / "n.yaml").write_text(two)
+    assert found(folder) == ["pp/n.yaml:10: warning: is traps.0 at {'p': 3}; exclude it by `where`"]
+    (folder / "pp" / "n.yaml").write_text(two.replace("[3, 4, 8]", "[4, 8]"))
+    assert found(folder) == []
+
+
 def test_too_many_draws(folder: Path):
     many = ", ".join(str(n) for n in range(501))
     (folder / "pp" / "n.yaml").write_text(NUMERIC.replace("[2, 3, 4]", f"[{many}]"))
