@@ -38,7 +38,6 @@ Run
 """
 
 from copy import deepcopy
-from math import inf
 from types import SimpleNamespace
 
 from _bench import (
@@ -181,8 +180,8 @@ def main(
     if minibatches % per_update:
         fit = -(-minibatches // per_update) * per_update
         refuse(f"updates of {per_update} mini-batches make no {minibatches}: take {fit}")
-    if not all(0 < time < inf for time in (forward, backward)):
-        refuse("forward and backward are above 0, for example 1")
+    if not all(0.001 <= time <= 1000 for time in (forward, backward)):
+        refuse("forward and backward are from 0.001 to 1000, for example 1")
 
     like = {"dtype": torch.float64, "device": device()}
     here, p, layers = rank(), ranks(), range(layers_per_stage)

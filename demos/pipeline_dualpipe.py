@@ -30,7 +30,6 @@ Run
 
 from collections import Counter, deque
 from copy import deepcopy
-from math import inf
 from types import SimpleNamespace
 
 from _bench import (
@@ -212,8 +211,8 @@ def main(
     if m % 2 or m < 2 * p:
         nearest = max(m + m % 2, 2 * p)
         refuse(f"DualPipe needs an even number of micro-batches, {2 * p} or more: take {nearest}")
-    if not all(0 < number < inf for number in (f, b, w, pair, width)):
-        refuse("the times, pair and width are above 0, for example 1")
+    if width < 1 or not all(0.001 <= number <= 1000 for number in (f, b, w, pair)):
+        refuse("width starts at 1; the times and pair are from 0.001 to 1000, for example 1")
 
     like = {"dtype": torch.float64, "device": device()}
     model = [Sequential(Layer(width, width, **like)) for _ in range(2 * p)]

@@ -3,8 +3,9 @@
 The trick
     Cut the layers into p v chunks and deal them out like cards: chunk k lies on rank k mod p, so
     a micro-batch comes by every rank v times. Filling and draining the pipeline still take p - 1
-    slots, but a slot is a chunk, 1/v of a rank's work. The price: v times the messages, and more
-    micro-batches under way before the first backward comes back.
+    slots, but a slot is a chunk, 1/v of a rank's work (m >= p, equal chunks). The price: v times
+    the messages and those from the last rank round to the first, and more micro-batches under way
+    before the first backward comes back.
 
 Watch
     bubble_interleaved (shared)     idle share of the step, (p - 1) / (v m + p - 1)
@@ -32,7 +33,7 @@ Run
 """
 
 from copy import deepcopy
-from math import inf, isnan, nan
+from math import isnan, nan
 from types import SimpleNamespace
 
 from _bench import (
@@ -180,8 +181,9 @@ def main(
     """Run the same layers on the same batch with chunks dealt out, and with one stage a rank."""
     if min(microbatches, chunks, layers_per_chunk, rows, width) < 1:
         refuse("microbatches, chunks, layers-per-chunk, rows and width start at 1")
-    if not (0 < forward < inf and 0 < backward < inf and 0 <= hop < inf) or ahead not in (1, 2):
-        refuse("forward and backward are above 0, for example 1; hop may be 0; ahead is 1 or 2")
+    costs_fit = all(0.001 <= cost <= 1000 for cost in (forward, backward))
+    if not costs_fit or not 0 <= hop <= 1000 or ahead not in (1, 2):
+        refuse("forward, backward: 0.001 to 1000, for example 1; hop may be 0; ahead is 1 or 2")
     if microbatches % max(1, microbatches // ranks()):
         groups = microbatches // ranks()
         fewer = microbatches // groups * groups

@@ -4,9 +4,10 @@ The trick
     A backward makes two things: the gradient of a stage's input (B), for which the stage before
     is waiting, and those of its weights (W), for which nobody is. ZB-H1 is 1F1B that sends after
     B and puts W off to where 1F1B idles: (p - 1)(F + B - W) a stage instead of (p - 1)(F + B + W),
-    F, B and W being their times. ZB-H2 starts twice as many forwards ahead: between its first and
-    its last operation no stage waits longer than (p - 1)(F + B - 2W), but 2p - 1 micro-batches
-    stay alive instead of p, and the last stage still starts (p - 1)F after the first.
+    F, B and W being their times, where W <= F, W <= B and m >= p. ZB-H2 starts twice as many
+    forwards ahead: between its first and its last operation no stage waits longer than (p - 1)
+    (F + B - 2W), but 2p - 1 micro-batches stay alive instead of p (and m must be as many), and the
+    last stage still starts (p - 1)F after the first.
 
 Watch
     idle_1f1b (shared)        what a stage idles in the whole step; 1F1B sends after B and W
@@ -39,7 +40,6 @@ Run
 
 from collections import deque
 from copy import deepcopy
-from math import inf
 from types import SimpleNamespace
 
 from _bench import (
@@ -192,8 +192,8 @@ def main(
     if min(microbatches, layers_per_stage, rows, width) < 1:
         refuse("microbatches, layers-per-stage, rows and width start at 1")
     f, b, w = forward, backward_input, backward_weight
-    if not all(0 < time < inf for time in (f, b, w)):
-        refuse("forward, backward-input and backward-weight are above 0, for example 1")
+    if not all(0.001 <= time <= 1000 for time in (f, b, w)):
+        refuse("forward, backward-input, backward-weight are from 0.001 to 1000, for example 1")
 
     like = {"dtype": torch.float64, "device": device()}
     blocks = [
@@ -237,6 +237,9 @@ def main(
     if microbatches >= ranks() and w <= min(f, b):
         gap = metrics["idle_zb_h1"].value - (ranks() - 1) * (f + b - w)
         check("zb_h1 idles (p - 1)(F + B - W)", abs(gap), "<", 1e-6)
+    if microbatches >= 2 * ranks() - 1 and w <= min(f, b):
+        wait = (ranks() - 1 - rank()) * (f + b - 2 * w)
+        check("zb_h2 waits (p - 1 - s)(F + B - 2W)", abs(ran["zb_h2"].waits - wait), "<", 1e-6)
     most = min(ranks(), microbatches)
     check("zb_h1 keeps no more than 1f1b's first stage", h1.peak_live, "<=", most)
     error = max(each.error for each in ran.values())

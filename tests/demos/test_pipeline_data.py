@@ -117,7 +117,8 @@ def test_what_has_parted_stays_apart(run: Run) -> None:
         ({"replicas": 3}, r"one of \[1, 2, 4\]"),
         ({"replicas": -1}, r"one of \[1, 2, 4\]"),
         ({"microbatches": 0}, "start at 1"),
-        ({"backward": 0}, "above 0"),
+        ({"backward": 0}, r"start at 0\.001"),
+        ({"reduction": float("inf")}, "below 1000"),
         ({"extra_rows": -1}, "at 0"),
     ],
 )

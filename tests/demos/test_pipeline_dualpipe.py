@@ -114,8 +114,10 @@ def test_only_two_ways_can_go_wrong(run: Run, name: str, ranks: int) -> None:
         (3, {}, "take 2 or 4"),
         (4, {"microbatches": 6}, "take 8"),
         (4, {"microbatches": 9}, "take 10"),
-        (2, {"pair": 0}, "above 0"),
-        (2, {"forward": -1}, "above 0"),
+        (2, {"pair": 0}, "from 0.001"),
+        (2, {"forward": -1}, "from 0.001"),
+        (2, {"backward_weight": 1e9}, "to 1000"),
+        (2, {"width": 0}, "starts at 1"),
     ],
 )
 def test_what_cannot_run_is_refused_with_what_can(
