@@ -133,14 +133,16 @@ def _axis(span: float, unit: Fraction | None, columns: int) -> str:
         return ""
     step = float(unit) if unit else 10.0 ** math.floor(math.log10(span / columns))
     for factor in (2, 2.5, 2) * 5:
-        if step * columns / span >= len(last) + 3:
+        # A third is written longer than the end it adds up to.
+        if step * columns / span >= max(len(last) + 3, len(f"{step:.6g}") + 1):
             break
         step *= factor
     text = ""
     for index in range(math.floor(span / step) + 1):
         place = round(index * step * columns / span)
-        if place + 2 * len(last) + 2 <= columns:
-            text = text.ljust(place) + f"{index * step:.6g}"
+        label = f"{index * step:.6g}"
+        if place + max(len(label), len(last)) + len(last) + 2 <= columns:
+            text = text.ljust(place) + label
     return text.ljust(columns - len(last)) + last
 
 

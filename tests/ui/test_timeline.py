@@ -77,6 +77,15 @@ def test_half_a_number_is_never_written() -> None:
     assert not draw(made, 15, "en").notes
 
 
+@pytest.mark.parametrize("width", [17, 20, 26, 32, 40, 60, 80])
+def test_times_under_the_picture_never_touch(width: int) -> None:
+    thirds = chart(*((0, f"F{i}", 4 * i / 3, 4 * (i + 1) / 3) for i in range(3)), ranks=1)
+    axis = text(draw(thirds, width, "en"))[-1].split()
+    assert axis[0] == "0"
+    assert axis[-1] == "4"
+    assert set(axis) <= {"0", "1.33333", "2.66667", "4"}
+
+
 def test_too_narrow_for_bars_gives_the_order_instead() -> None:
     run = report("pipeline")
     picture = draw(charts(run.timeline, 4)[1], 20, "en")
