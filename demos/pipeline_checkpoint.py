@@ -1,4 +1,4 @@
-"""Checkpointed 1F1B keeps min(p - s, m) segment inputs and one segment, for one more forward.
+"""Checkpointed 1F1B: min(p - s, m) sets of segment inputs and one segment, for one more forward.
 
 The trick
     L layers on p stages, l = L/p on each, in segments of k. The forward keeps the inputs of the

@@ -78,7 +78,7 @@ def schedule_1f1b(stage, stages, microbatches, extra):
 
 def schedule_shuffled(stages, microbatches, seed):
     """Of all operations that could run next, anywhere in the pipeline, let the dice pick one."""
-    dice, orders = torch.Generator().manual_seed(seed), [[] for _ in range(stages)]
+    dice, orders = torch.Generator().manual_seed(seed % 2**63), [[] for _ in range(stages)]
     ready = [(0, "F", i) for i in range(microbatches)]
     while ready:
         stage, kind, i = ready.pop(torch.randint(len(ready), (), generator=dice))
@@ -100,7 +100,7 @@ def written(order):
         except (OSError, ValueError) as error:
             refuse(f"cannot read the order {order}: {error}")
     lines = enumerate((line.partition("#")[0].split() for line in text.split("\n")), 1)
-    kept = [(number, words) for number, words in lines if words]
+    kept = [line for line in lines if line[1]] or refuse(f"{name} is empty: F0 B0 would be a line")
     if len(kept) != ranks():
         refuse(f"{name} has {len(kept)} lines, one for each rank: take --ranks {len(kept)}")
     return [(f"{name}:{number}: rank {r}", words) for r, (number, words) in enumerate(kept)]

@@ -1,4 +1,4 @@
-"""Of all gradients under tensor parallelism only a column-parallel input's is a share to be summed.
+"""In a column-row pair only the gradient of the column-parallel input is a share to be summed.
 
 The trick
     A gradient is summed over the ranks where, forward, a value was copied to them. A column-
@@ -100,9 +100,8 @@ def main(tokens: int = 12, hidden: int = 10, wide: int = 48) -> Metrics:
     """Each gradient as one rank finds it by itself, and as it is once all ranks' are summed."""
     t = ranks()
     if min(tokens, hidden, wide) < 1 or wide % t:
-        refuse(
-            f"sizes start at 1, and {t} ranks share wide evenly: take {max(1, -(-wide // t)) * t}"
-        )
+        fit = max(1, -(-wide // t)) * t
+        refuse(f"sizes start at 1, and {t} ranks share wide evenly: take wide {fit}")
 
     like = {"dtype": torch.float64, "device": device()}
     shapes = {"x": (tokens, wide), "down": (hidden, wide), "down_bias": (hidden,)}

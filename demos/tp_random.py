@@ -58,6 +58,7 @@ TOPIC = "tp"
 STREAM = {"residual": "same", "heads": "own", "hidden": "own", "tokens": "own"}
 
 APART = 1000  # keeps the ranks' own seeds clear of the common one
+SEEDS = range(2**32)
 
 
 class Dice:
@@ -153,7 +154,7 @@ def draw(dice, hidden, wide):
 
 
 def one_process(x, towards, dice, wide, rate):
-    """The same block in one place, throwing the dice of all ranks: output, gradients, weights."""
+    """The same block in one place, throwing the dice of all ranks: its output and gradients."""
     ups, downs, biases = zip(*[draw(each, x.shape[1], wide) for each in dice], strict=True)
     leaves = [x, torch.cat(ups), torch.cat(downs, 1), biases[0]]
     x, up, down, bias = leaves = [leaf.clone().requires_grad_() for leaf in leaves]
@@ -161,7 +162,7 @@ def one_process(x, towards, dice, wide, rate):
     inner = inner * torch.cat([each.throw("hidden", part, rate) for each in dice], -1)
     y = x + linear(inner, down, bias) * dice[0].throw("residual", x.shape, rate)
     gradients = torch.autograd.grad((y * towards).sum(), leaves)
-    return y.detach(), gradients, up.detach(), down.detach()
+    return y.detach(), gradients
 
 
 def main(
@@ -175,8 +176,8 @@ def main(
     """Masks of each place; a block with its gradients, kept and recomputed; the weights drawn."""
     t = ranks()
     sizes = {"tokens": tokens, "wide": wide, "heads": heads}
-    if min(*sizes.values(), hidden) < 1 or not 0 < rate < 1 or seed < 0:
-        refuse("sizes start at 1, seeds at 0, and the rate is between 0 and 1, for example 0.1")
+    if min(*sizes.values(), hidden) < 1 or not 0 < rate < 1 or seed not in SEEDS:
+        refuse("sizes start at 1, the rate is between 0 and 1 (say, 0.1), seed from 0 below 2**32")
     if any(size % t for size in sizes.values()):
         fit = ", ".join(f"{name} {-(-size // t) * t}" for name, size in sizes.items())
         refuse(f"{t} ranks share tokens, wide and heads evenly: take {fit}")
@@ -199,7 +200,7 @@ def main(
 
     x, towards = torch.randn(2, tokens, hidden, dtype=torch.float64, device=device())
     everybody = [Dice(seed, who) for who in range(t)]
-    y_one, right, up, down = one_process(x, towards, everybody, wide, rate)
+    y_one, right = one_process(x, towards, everybody, wide, rate)
     right = dict(zip(("x", "up", "down", "bias"), right, strict=True))
     right |= {"up": right["up"].chunk(t)[rank()], "down": right["down"].chunk(t, 1)[rank()]}
 
@@ -225,6 +226,8 @@ def main(
         copies = torch.stack(all_gather(tensor))
         return (copies.amax(0) - copies.amin(0)).max().item()
 
+    up = torch.cat(all_gather(leaves[1]))
+    down = torch.cat(all_gather(leaves[2]), 1)
     drift, bias_spread = spread(outputs["kept"]), spread(kept["bias"])
     init_rank = int(torch.linalg.matrix_rank(up))
     init_scale = down.std().item() * wide**0.5

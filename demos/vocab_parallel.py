@@ -188,7 +188,7 @@ def main(
     vocab: int = 101, multiple: int = 8, tokens: int = 128, lift: float = 1e3, skew: float = 0.0
 ) -> Metrics:
     """Look tokens up, and predict others: on shards of the vocabulary and on the whole of it."""
-    if min(vocab, multiple) < 1 or tokens < ranks() or skew < 0 or not abs(lift) <= 1e3:
+    if min(vocab, multiple) < 1 or tokens < ranks() or not (0 <= skew < inf and abs(lift) <= 1e3):
         refuse(f"vocab and multiple start at 1, tokens at {ranks()}, skew at 0; lift ends at 1000")
 
     rows = cut(vocab, multiple)

@@ -192,6 +192,7 @@ def test_a_file_means_what_it_means_to_the_calculator(run: Run, tmp_path: Path) 
         ("F0 F1.1 B0 B1 / F0 B0 F1 B1", "order:1: rank 0: F1.1 cannot run here"),
         ("F0 F1+B0 B1 / F0 B0 F1 B1", r"order:1: rank 0: F1\+B0 cannot run here"),
         ("no-such-file", "cannot read the order no-such-file"),
+        ("/dev/null", "/dev/null is empty: F0 B0 would be a line"),
     ],
 )
 def test_what_cannot_run_is_refused_where_it_stands(run: Run, order: str, says: str) -> None:

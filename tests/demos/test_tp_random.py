@@ -83,6 +83,7 @@ def test_a_break_shows_as_declared_and_on_no_fewer_ranks(run: Run, name: str) ->
         ({"wide": 50}, "51"),
         ({"tokens": 0}, "1"),
         ({"rate": 0.0}, "0.1"),
+        ({"seed": 2**64}, "2**32"),
         ({"tokens": 3, "hidden": 2}, "72"),
     ],
 )

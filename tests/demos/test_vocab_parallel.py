@@ -1,7 +1,7 @@
 """Who owns which id, what the loss sends, and what each planted bug leaves standing."""
 
 import re
-from math import isnan
+from math import isnan, nan
 from typing import Any
 
 import pytest
@@ -110,7 +110,8 @@ def test_a_onehot_without_its_mask_spares_the_loss(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [{"vocab": 0}, {"multiple": 0}, {"tokens": 1}, {"skew": -1.0}, {"lift": 1e4}]
+    "args",
+    [{"vocab": 0}, {"multiple": 0}, {"tokens": 1}, {"skew": -1.0}, {"skew": nan}, {"lift": 1e4}],
 )
 def test_what_cannot_run_is_refused_with_what_can(run: Run, args: dict[str, float]) -> None:
     report = run(2, **args)
