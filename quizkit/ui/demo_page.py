@@ -1,5 +1,6 @@
 """Demos on the screen before anything is run: the list of them, and what one says of itself."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Group, RenderableType
@@ -63,8 +64,8 @@ def page(demo: Demo, lang: Lang, plain: bool) -> RenderableType:
         _title("options", lang),
         _rows(
             [
-                (parameter.usage, say("lab.default", lang, value=parameter.default))
-                for parameter in demo.parameters.values()
+                (each.usage, say("lab.default", lang, value=shlex.quote(str(each.default))))
+                for each in demo.parameters.values()
             ],
             plain,
         ),

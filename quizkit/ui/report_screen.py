@@ -1,6 +1,7 @@
 """A run on the screen: what was run and where, what it checked and measured, and the verdict."""
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
@@ -128,7 +129,7 @@ def _option(name: str, value: object) -> str:
     flag = name.replace("_", "-")
     if isinstance(value, bool):
         return f"--{flag}" if value else f"--no-{flag}"
-    return f"--{flag} {value}"
+    return f"--{flag} {shlex.quote(str(value))}"
 
 
 def _title(name: str, lang: Lang) -> Text:

@@ -28,6 +28,7 @@ DEMO = Demo(
         "causal": Parameter("causal", "bool", True),
         "layout": Parameter("layout", "str", "zigzag", ("contiguous", "zigzag")),
         "transfer_cost": Parameter("transfer_cost", "float", 0.5),
+        "order": Parameter("order", "str", ""),
     },
     breaks={
         "stale-kv": Break("a", "b", "output equals full attention", 2, "seen in a pull request"),
@@ -72,7 +73,7 @@ def test_the_page_says_everything(lang: Lang, width: int, plain: bool) -> None:
     text = shown(page(DEMO, lang, plain), width)
     joined = " ".join(text.split())
     for said in (
-        *("--causal/--no-causal", "--layout contiguous|zigzag", "--transfer-cost X", "0.5"),
+        *("--causal/--no-causal", "--layout contiguous|zigzag", "--transfer-cost X", "0.5", "''"),
         *("sent_bytes", "max_error", "stale-kv", "seen in a pull request", "NameError"),
         "Prose that was broken to fit the file.",
     ):

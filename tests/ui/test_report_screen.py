@@ -12,7 +12,7 @@ from rich.console import Console
 from quizkit.lab.catalogue import Break, Demo, Watch
 from quizkit.lab.report import Failure, Report
 from quizkit.ui import linebreak
-from quizkit.ui.report_screen import show
+from quizkit.ui.report_screen import options, show
 from quizkit.words import Lang
 
 REPORTS = Path(__file__).parents[1] / "lab" / "reports"
@@ -94,6 +94,12 @@ def test_plain_is_one_fact_a_line() -> None:
     run = report("pipeline")
     lines = shown(run, demo(run), width=400, plain=True).splitlines()
     assert "  peak_live_1f1b  [3, 3, 2, 1]  counted  what peak_live_1f1b is, in some words" in lines
+
+
+def test_the_options_can_be_typed_again() -> None:
+    given = {"order": "", "lines": "F0 B0 / F0 B0", "cut_off": False, "hop_time": 0.5}
+    text = options(replace(report("pipeline"), args=given))
+    assert text == "--order '' --lines 'F0 B0 / F0 B0' --no-cut-off --hop-time 0.5"
 
 
 def test_prose_breaks_where_the_screen_ends() -> None:
