@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping
 
 from quizkit.bank.formula import FormulaError
@@ -34,7 +35,8 @@ def number_of_draws(question: Numeric) -> int:
 
 
 def with_letters(question: Question, text: str) -> str:
-    """A text of the question before its numbers are drawn: `{p}` is p."""
+    """A text of the question before its numbers are drawn: `{p}` is p, and so is `p = {p}`."""
     for name in question.params if isinstance(question, Numeric) else ():
+        text = re.sub(rf"(?<!\w)(\$?){name}\1 = \{{{name}\}}", rf"\1{name}\1", text)
         text = text.replace(f"{{{name}}}", name)
     return text

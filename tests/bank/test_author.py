@@ -1,6 +1,7 @@
 """What authors start from: drafts, the schema, search."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +88,7 @@ def test_a_question_without_its_numbers_is_read_with_letters():
     texts = [with_letters(each, each.prompt[lang]) for each in drawn for lang in ("zh", "en")]
     assert texts
     assert not [text for text in texts if re.search(r"\{[a-z]\w*\}", text)]
+    assert not [text for text in texts if re.search(r"(?<!\w)(\$?)(\w+)\1 = \2\b", text)]
+    written = replace(drawn[0], params={"s": (1, 2), "h": (3,)})
+    text = "s = {s}，$h$ = {h}，2s = {s}，S = {s}：{h}"
+    assert with_letters(written, text) == "s，$h$，2s = s，S = s：h"
