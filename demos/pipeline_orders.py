@@ -159,7 +159,7 @@ def circle(orders, at, waits):
     for each in ring:
         k, hands_on = divmod(at[each], 2)
         kind, i = orders[each][k]
-        words += f"rank {each} -> {'handing on' if hands_on else 'running'} {kind}{i} waits for "
+        words += f"rank {each} ({'handing on ' if hands_on else ''}{kind}{i}) waits for "
     return ring, f"{words}rank {here}"
 
 
