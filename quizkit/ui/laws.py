@@ -6,6 +6,7 @@ from quizkit.words import Lang
 IN_CHINESE = {
     "activations": "一层要为反向留 sbh(34 + 5as/h) 字节；只开 TP，34 里只有 24 能除以 t。",
     "all-reduce": "ring all-reduce：不管多少个 rank，每个都只发数据量的 2(N-1)/N 倍。",
+    "cp-layouts": "每个 rank 的 token 一样多，活却不一样多：谁拿哪些 token，决定谁等谁。",
     "flops": "训练的 FLOPs：每个 token 对每个做乘法的权重算 6 次，注意力另算。",
     "kv-cache": "KV cache 不改变输出：每个 token 只投影一次，K 和 V 留着。",
     "model-states": "模型状态：混合精度 Adam 每个参数占 16 字节，ZeRO 一级一级往下切。",
@@ -31,6 +32,7 @@ IN_CHINESE = {
     "tp-gradients": "张量并行里，只有列切层的输入梯度是部分和，要各 rank 加起来。",
     "tp-overlap": "不等消息的计算，趁消息在路上做掉：时间取较长的那个，而不是两个相加。",
     "tp-random": "各 rank 都有的，用同一条随机流；各自独有的，用自己的随机流。",
+    "ulysses": "Ulysses：注意力前用 all-to-all 把 token 换成头，算完再换回来；头数封顶，GQA 少占便宜。",
     "vocab-parallel": "词表切给 t 个 rank：算 loss，每个 token 换 3 个数就够，不用收 logits。",
 }
 
