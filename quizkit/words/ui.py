@@ -263,8 +263,8 @@ WORDS: Words = {
         "zh": "检查没过：{name}（测得 {measured}，要求 {relation} {expected}）",
         "en": "A check fails: {name} (measured {measured}, wanted {relation} {expected})",
     },
-    "proved": {"zh": "这次实测支持答案", "en": "The run bears the answer out"},
-    "not_proved": {"zh": "这次实测不支持答案", "en": "The run does not bear the answer out"},
+    "proved": {"zh": "这次实测支持正确答案", "en": "The run bears the answer out"},
+    "not_proved": {"zh": "这次实测不支持正确答案", "en": "The run does not bear the answer out"},
     "no_decision": {
         "zh": "这次实测说明不了问题：{reason}",
         "en": "The run decides nothing: {reason}",
