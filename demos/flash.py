@@ -1,0 +1,299 @@
+"""FlashAttention moves N^2 d^2 / M numbers, not N^2; its second version turns the loops round.
+
+The trick
+    A kernel loads tiles from slow memory (HBM), works on chip and stores tiles back; load and store
+    count what they move. Plain attention hands N x N matrices from kernel to kernel that way; flash
+    stores no score. Version 1 has K/V outside: queries pass by tile after tile, and each time their
+    output is loaded, rescaled, divided and stored. Version 2 has queries outside: the output stays
+    on chip unnormalised, is divided and stored once, and one lse per row is enough for backward.
+    The matrix products are the same. The ranks share the heads; --pack: so do query tiles K and V.
+
+Watch
+    out_error (shared)       either version's largest difference from plain attention, in fp64
+    grad_error (shared)      the same for dq, dk, dv: torch's backward on version 2's output and lse
+    sdpa_error (shared)      either version from torch's scaled_dot_product_attention
+    traffic_plain (shared)   elements loaded and stored by plain attention, over all heads
+    flops_plain (shared)     FLOPs of its matrix products
+    traffic_v1 (shared)      elements loaded and stored by version 1
+    q_loads_v1 (shared)      those of them that are queries loaded
+    kv_loads_v1 (shared)     keys and values loaded
+    o_loads_v1 (shared)      outputs loaded
+    o_stores_v1 (shared)     outputs stored
+    divisions_v1 (shared)    elements of outputs divided
+    tiles_v1 (shared)        tiles of scores computed
+    flops_v1 (shared)        FLOPs of its matrix products
+    traffic_v2 (shared)      the same for version 2: all,
+    q_loads_v2 (shared)      queries loaded,
+    kv_loads_v2 (shared)     keys and values loaded,
+    o_loads_v2 (shared)      outputs loaded: none,
+    o_stores_v2 (shared)     outputs stored,
+    divisions_v2 (shared)    elements divided,
+    tiles_v2 (shared)        tiles computed (a packed group's is one),
+    flops_v2 (shared)        FLOPs
+    on_chip (shared)         most elements version 2 held on chip at once
+
+Run
+    quizkit demo flash --gpus 2
+    python demos/flash.py --ranks 1 --seq 512 --no-causal --kv-heads 1
+    torchrun --nproc-per-node 2 demos/flash.py
+"""
+
+from collections import Counter
+from typing import NamedTuple
+
+from _bench import (
+    Break,
+    Metrics,
+    all_reduce,
+    check,
+    compared,
+    counted,
+    device,
+    everyone,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    run,
+    shared,
+)
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+TOPIC = "attention"
+
+
+class Shape(NamedTuple):
+    """Heads, tokens and tiles: query head h reads the keys of head h // group."""
+
+    heads: int
+    group: int
+    seq: int
+    block_q: int
+    block_k: int
+    causal: bool
+    pack: bool
+
+
+class Machine:
+    """Slow memory and a chip beside it. Whatever crosses between them is counted."""
+
+    def __init__(self, **memory: Tensor) -> None:
+        self.memory, self.on_chip = memory, 0
+        self.moved: Counter[str] = Counter()
+        self.done: Counter[str] = Counter()
+
+    def load(self, name: str, head: int, place: slice) -> Tensor:
+        """A copy of a tile, on chip."""
+        self.moved[f"{name} in"] += self.memory[name][head, place].numel()
+        return self.memory[name][head, place].clone()
+
+    def store(self, name: str, head: int, place: slice, tile: Tensor) -> None:
+        """Write a tile back."""
+        self.moved[f"{name} out"] += tile.numel()
+        self.memory[name][head, place] = tile
+
+    def matmul(self, a: Tensor, b: Tensor) -> Tensor:
+        """A matrix product, two FLOPs for each multiply-add."""
+        self.done["flops"] += 2 * a.numel() * b.shape[-1]
+        return a @ b
+
+    def divide(self, out: Tensor, total: Tensor) -> Tensor:
+        """Normalise a tile of outputs."""
+        self.done["divisions"] += out.numel()
+        return out / total
+
+    def hold(self, *tiles: Tensor) -> None:
+        """Note what is on chip now."""
+        self.on_chip = max(self.on_chip, sum(tile.numel() for tile in tiles))
+
+
+def tiles(length: int, block: int) -> list[slice]:
+    """The places from 0 to length, a block at a time."""
+    return [slice(start, min(start + block, length)) for start in range(0, length, block)]
+
+
+def score(chip: Machine, q: Tensor, k: Tensor, rows: slice, cols: slice, shape: Shape) -> Tensor:
+    """One tile of scores, -inf where a row would look ahead. The scale is in q already."""
+    row = torch.arange(rows.start, rows.stop, device=q.device)
+    row = row.repeat(len(q) // len(row)).unsqueeze(1)  # once for each head in q
+    col = torch.arange(cols.start, cols.stop, device=q.device)
+    chip.done["tiles"] += 1
+    return chip.matmul(q, k.T).masked_fill(shape.causal & (col > row), -torch.inf)
+
+
+def flash_1(chip: Machine, shape: Shape) -> None:
+    """K/V outside. Each row's output, maximum and sum wait in slow memory for the next tile."""
+    for head in range(shape.heads):
+        for cols in tiles(shape.seq, shape.block_k):
+            k, v = (chip.load(name, head // shape.group, cols) for name in "kv")
+            for rows in tiles(shape.seq, shape.block_q):
+                if shape.causal and rows.stop <= cols.start:
+                    continue  # the whole tile lies ahead of these rows
+                q, out = chip.load("q", head, rows), chip.load("out", head, rows)
+                peak, total = chip.load("peak", head, rows), chip.load("total", head, rows)
+                scores = score(chip, q, k, rows, cols, shape)
+                higher = torch.maximum(peak, scores.amax(-1, keepdim=True))
+                shrink, weights = torch.exp(peak - higher), torch.exp(scores - higher)
+                larger = shrink * total + weights.sum(-1, keepdim=True)
+                # What lies in memory was divided by the old sum: undo that, then divide by the new.
+                out = chip.divide(total * shrink * out + chip.matmul(weights, v), larger)
+                for name, tile in (("out", out), ("peak", higher), ("total", larger)):
+                    chip.store(name, head, rows, tile)
+
+
+def flash_2(chip: Machine, shape: Shape) -> None:
+    """Queries outside. No tile of rows needs another, so each may be a thread block of its own."""
+    served = shape.group if shape.pack else 1  # heads that use a K/V tile while it is on chip
+    for head in range(0, shape.heads, served):
+        kv_head, heads = head // shape.group, range(head, head + served)
+        for rows in tiles(shape.seq, shape.block_q):
+            q = torch.cat([chip.load("q", each, rows) for each in heads])
+            peak, total = torch.full_like(q[:, :1], -torch.inf), torch.zeros_like(q[:, :1])
+            out = torch.zeros_like(q)
+            seen = rows.stop if shape.causal else shape.seq
+            for cols in tiles(shape.seq, shape.block_k):
+                if cols.start >= seen:
+                    break  # the whole tile lies ahead of these rows, and so do all after it
+                k, v = chip.load("k", kv_head, cols), chip.load("v", kv_head, cols)
+                scores = score(chip, q, k, rows, cols, shape)
+                higher = torch.maximum(peak, scores.amax(-1, keepdim=True))
+                shrink, weights = torch.exp(peak - higher), torch.exp(scores - higher)
+                total = shrink * total + weights.sum(-1, keepdim=True)
+                out = shrink * out + chip.matmul(weights, v)
+                peak = higher
+                chip.hold(q, k, v, out, scores)
+            out, lse = chip.divide(out, total), peak + total.log()
+            for i, each in enumerate(heads):
+                chip.store("out", each, rows, out.chunk(served)[i])
+                chip.store("lse", each, rows, lse.chunk(served)[i])
+
+
+def plain(chip: Machine, shape: Shape, ahead: Tensor) -> None:
+    """Three kernels that hand each other whole matrices, each granted a single read of each."""
+    row = slice(0, shape.seq)
+    for head in range(shape.heads):
+        kv_head = head // shape.group
+        scores = chip.matmul(chip.load("q", head, row), chip.load("k", kv_head, row).T)
+        chip.store("scores", head, row, scores.masked_fill(ahead, -torch.inf))
+        chip.store("weights", head, row, chip.load("scores", head, row).softmax(-1))
+        out = chip.matmul(chip.load("weights", head, row), chip.load("v", kv_head, row))
+        chip.store("out", head, row, out)
+
+
+def backward_of_torch(dout, q, k, v, out, lse, causal: bool) -> list[Tensor]:
+    """What torch's own kernel makes of the output and lse that version 2 leaves it."""
+    group = len(q) // len(k)
+    k, v = (x.repeat_interleave(group, 0) for x in (k, v))
+    batch = [x[None].cpu() for x in (dout, q, k, v, out, lse)]
+    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+    dq, *shared_by = (x[0].to(q.device) for x in kernel(*batch, 0.0, causal, scale=1.0))
+    # Heads that read the same keys add up what they owe them.
+    return [dq, *(x.unflatten(0, (-1, group)).sum(1) for x in shared_by)]
+
+
+def main(
+    seq: int = 96,
+    block_q: int = 16,
+    block_k: int = 16,
+    kv_heads: int = 8,
+    group: int = 2,
+    dim: int = 16,
+    causal: bool = True,
+    pack: bool = False,
+) -> Metrics:
+    """Both versions in this rank's heads, against plain attention and torch's."""
+    if min(seq, block_q, block_k, group, dim) < 1 or kv_heads < ranks():
+        refuse(f"sizes start at 1, and kv-heads at {ranks()}: one for each rank")
+    mine = list(range(rank(), kv_heads, ranks()))  # with all query heads that read these keys
+    drawn = torch.randn(2 * group + 2, kv_heads, seq, dim, dtype=torch.float64)[:, mine]
+    k, v, *rest = drawn.to(device())
+    q, dout = (torch.stack(x, 1).flatten(0, 1) for x in (rest[:group], rest[group:]))
+    q /= dim**0.5
+    shape = Shape(len(q), group, seq, block_q, block_k, causal, pack)
+    ahead = torch.ones(seq, seq, dtype=torch.bool, device=device()).triu(1) & causal
+
+    def machine(**more: Tensor) -> Machine:
+        return Machine(**{"q": q, "k": k, "v": v, "out": torch.zeros_like(q)} | more)
+
+    column, square = torch.zeros_like(q[..., :1]), q.new_zeros(len(q), seq, seq)
+    leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+    whole = machine(scores=square, weights=square.clone(), **dict(zip("qkv", leaves, strict=True)))
+    first = machine(peak=column - torch.inf, total=column.clone())
+    second = machine(lse=column)
+    plain(whole, shape, ahead)
+    flash_1(first, shape)
+    flash_2(second, shape)
+    truth, outs = whole.memory["out"], [first.memory["out"], second.memory["out"]]
+    textbook = torch.autograd.grad((truth * dout).sum(), leaves)
+    ours = backward_of_torch(dout, q, k, v, outs[1], column[..., 0], causal)
+    sdpa = scaled_dot_product_attention(q, k, v, is_causal=causal, scale=1.0, enable_gqa=True)
+    errors = {
+        "out_error": max_error(torch.cat(outs), torch.cat([truth, truth]).detach()),
+        "grad_error": max_error(torch.cat(ours), torch.cat(textbook)),
+        "sdpa_error": max_error(torch.cat(outs), torch.cat([sdpa, sdpa])),
+    }
+    errors = {name: everyone(error).max().item() for name, error in errors.items()}
+    check("outputs equal plain attention", errors["out_error"], "<", 1e-12)
+    check("outputs equal torch's attention", errors["sdpa_error"], "<", 1e-12)
+    check("gradients from output and lse equal plain attention's", errors["grad_error"], "<", 1e-12)
+    served = group if pack else 1
+    grid = [(rows, cols) for rows in tiles(seq, block_q) for cols in tiles(seq, block_k)]
+    met = len(q) * sum(not ahead[rows][:, cols].all() for rows, cols in grid)
+    check("version 1 visits the tiles with a pair to see", first.done["tiles"], "==", met)
+    check("version 2 visits the tiles with a pair to see", second.done["tiles"], "==", met / served)
+    check("version 2 stores an output once", second.moved["out out"], "==", q.numel())
+
+    found = {"traffic_plain": whole.moved.total(), "flops_plain": whole.done["flops"]}
+    for version, chip in (("v1", first), ("v2", second)):
+        found |= {
+            f"traffic_{version}": chip.moved.total(),
+            f"q_loads_{version}": chip.moved["q in"],
+            f"kv_loads_{version}": chip.moved["k in"] + chip.moved["v in"],
+            f"o_loads_{version}": chip.moved["out in"],
+            f"o_stores_{version}": chip.moved["out out"],
+            f"divisions_{version}": chip.done["divisions"],
+            f"tiles_{version}": chip.done["tiles"],
+            f"flops_{version}": chip.done["flops"],
+        }
+    counts = all_reduce(torch.tensor(list(found.values()), device=device())).tolist()
+    metrics = {name: shared(compared(error)) for name, error in errors.items()}
+    metrics |= {name: shared(counted(n)) for name, n in zip(found, counts, strict=True)}
+    return metrics | {"on_chip": shared(counted(second.on_chip))}
+
+
+BREAKS = {
+    "divided-twice": Break(
+        old="                out = shrink * out + chip.matmul(weights, v)",
+        new="                out = chip.divide(shrink * out + chip.matmul(weights, v), total)",
+        expect="outputs equal plain attention",
+        ranks=1,
+        source="version 1's division inside the loop, in a loop that divides at its end as well",
+    ),
+    "one-tile-short": Break(
+        old="if cols.start >= seen:",
+        new="if cols.stop >= seen:",
+        expect="outputs equal plain attention",
+        ranks=1,
+        source="a loop bound that compares a tile's end: the tile on the diagonal is lost",
+    ),
+    "lse-without-maximum": Break(
+        old="peak + total.log()",
+        new="total.log()",
+        expect="gradients from output and lse equal plain attention's",
+        ranks=1,
+        source="log of the running sum, which is relative to the running maximum",
+    ),
+    "wrong-kv-head": Break(
+        old="kv_head, heads = head // shape.group,",
+        new="kv_head, heads = head % (shape.heads // shape.group),",
+        expect="outputs equal plain attention",
+        ranks=1,
+        source="keys repeated as a whole, abab, where each has to be repeated in place, aabb",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
