@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -16,6 +17,8 @@ from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
 from quizkit.ui.parts import colon, numbered, section
 from quizkit.words import Lang, say
+
+_LEANS = 80  # columns; "is that right?" says nothing without what went before
 
 
 def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
@@ -79,11 +82,18 @@ def followup(moment: Moment, plain: bool) -> list[RenderableType]:
         sources = [Text(source, overflow="fold") for source in moment.question.sources]
         parts += section(say("ui.sources", moment.lang), *sources)
     if moment.followup:
-        # The question itself comes last. Its numbers are not drawn yet: letters stand for them.
-        prompt = moment.followup.prompt[moment.lang].strip().split("\n\n")[-1]
-        prompt = with_letters(moment.followup, prompt)
-        parts += section(say("ui.followup", moment.lang), inline(prompt, plain))
+        # Its numbers are not drawn yet: letters stand for them.
+        asks = with_letters(moment.followup, _asks(moment.followup.prompt[moment.lang]))
+        parts += section(say("ui.followup", moment.lang), prose(asks, plain))
     return parts
+
+
+def _asks(prompt: str) -> str:
+    """The end of a prompt, where the question is, and what so short a question leans on."""
+    *before, end = prompt.strip().split("\n\n")
+    while before and cell_len(end) < _LEANS:
+        end = f"{before.pop()}\n\n{end}"
+    return end
 
 
 def named(myth: str, names: Mapping[str, Said], lang: Lang) -> Text:

@@ -7,6 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
+from quizkit.bank.model import Text
 from quizkit.tutor.desk import Moment
 from quizkit.tutor.grade import grade
 from quizkit.ui import linebreak
@@ -89,6 +90,21 @@ def test_the_verdict_is_said_in_words(name: str):
     assert len(re.findall(rf"^{word}", shown, re.MULTILINE)) == 2
     chinese = drawn(verdict_screen(judged(name, "zh"), 80))
     assert ("部分答对" if right.score else "答错了") in chinese
+
+
+def test_what_is_asked_next_can_be_understood():
+    told, asked = "A note says that both halves of a step take as long as each other.", "Is it so?"
+    long = " ".join(["Given a pipeline of four stages, how long does a step take?"] * 2)
+
+    def following(*paragraphs: str) -> str:
+        prompt = Text(*["\n\n".join(paragraphs)] * 2)
+        after = replace(shelf.questions()["single"], prompt=prompt)
+        shown = drawn(verdict_screen(judged("single", followup=after), 80))
+        return " ".join(shown.split("An interviewer might go on")[1].split())
+
+    assert f"{told} {asked}" in following(told, asked)
+    assert told not in following(told, long)
+    assert following(asked).startswith(asked)
 
 
 def test_options_stand_where_this_asking_put_them():
