@@ -141,7 +141,8 @@ def standing(moment: Moment, plain: bool) -> list[RenderableType]:
         date = moment.due.astimezone().date().isoformat()
         facts.append(say("ui.due", moment.lang, date=date))
     if plain:
-        return [Text(", ".join(facts))] if facts else []
+        comma = "，" if moment.lang == "zh" else ", "
+        return [Text(comma.join(facts))] if facts else []
     return [Text(""), Text("  ").join([line, *(Text(fact) for fact in facts)])]
 
 

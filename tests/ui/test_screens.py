@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from rich.cells import cell_len
@@ -90,6 +91,15 @@ def test_the_verdict_is_said_in_words(name: str):
     assert len(re.findall(rf"^{word}", shown, re.MULTILINE)) == 2
     chinese = drawn(verdict_screen(judged(name, "zh"), 80))
     assert ("部分答对" if right.score else "答错了") in chinese
+
+
+def test_plain_words_are_joined_as_their_language_joins_them():
+    when = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    chinese, english = (
+        drawn(verdict_screen(judged("single", lang, due=when), 80, plain=True)) for lang in LANGS
+    )
+    assert "评分 2：吃力，下次复习 2026-03-01" in chinese
+    assert "grade 2: hard, next on 2026-03-01" in english
 
 
 def test_what_is_asked_next_can_be_understood():
