@@ -18,6 +18,7 @@ from quizkit.bank.model import (
     Question,
     RubricPoint,
     Term,
+    Text,
     Trace,
 )
 from quizkit.lab.catalogue import find
@@ -25,20 +26,20 @@ from quizkit.lab.excerpt import excerpt
 from quizkit.ui.code import listing
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
-from quizkit.ui.parts import kind
+from quizkit.ui.parts import colon, kind
 from quizkit.words import Lang, say
 
 
 def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType:
     """One question with everything it knows, its answer too."""
     parts: list[RenderableType] = [Line(_heading(question, lang), style="bold"), Line("")]
-    parts += [prose(with_letters(question, question.prompt[lang]), plain), Line("")]
+    parts += [_told(question, question.prompt, lang, plain), Line("")]
     parts += list(_key(question, lang, plain))
     for index, hint in enumerate(question.hints, start=1):
-        parts += [_title("hints", lang, f" {index}"), prose(hint[lang], plain)]
-    parts += [_title("explain", lang), prose(question.explain[lang], plain)]
+        parts += [_title("hints", lang, f" {index}"), _told(question, hint, lang, plain)]
+    parts += [_title("explain", lang), _told(question, question.explain, lang, plain)]
     if question.say:
-        parts += [_title("say", lang), prose(question.say[lang], plain)]
+        parts += [_title("say", lang), _told(question, question.say, lang, plain)]
     if question.proof:
         proof = question.proof
         told = [f"demo {proof.demo}" + (f" --break {proof.broken}" if proof.broken else "")]
@@ -84,6 +85,14 @@ def term_table(terms: Mapping[str, Term], lang: Lang) -> RenderableType:
     return Group(*parts)
 
 
+def _told(question: Question, text: Text, lang: Lang, plain: bool) -> RenderableType:
+    """A text of the question without a draw: letters for its numbers, a word for its answer."""
+    told = with_letters(question, text[lang])
+    if isinstance(question, Numeric):
+        told = told.replace("{answer}", f"[{say('bank.answer', lang)}]")
+    return prose(told, plain)
+
+
 def _line(text: str) -> Line:
     """The beginning of a text, in one line."""
     line = inline(text.strip().split("\n")[0], plain=True)
@@ -111,7 +120,7 @@ def _key(question: Question, lang: Lang, plain: bool) -> Iterable[RenderableType
                 yield _title("traps", lang)
             for trap in question.traps:
                 forgot = with_letters(question, trap.forgot[lang])
-                yield prose(f"- `{trap.formula}`: {forgot}", plain)
+                yield prose(f"- `{trap.formula}`{colon(lang)}{forgot}", plain)
         case Order():
             yield _title("answer", lang)
             for index, step in enumerate(question.steps, start=1):
@@ -131,9 +140,10 @@ def _key(question: Question, lang: Lang, plain: bool) -> Iterable[RenderableType
             yield from _rubric(question.reasons, lang, plain)
         case Essay():
             yield from _rubric(question.rubric, lang, plain)
-            for veto in question.vetoes:
+            if question.vetoes:
                 yield _title("vetoes", lang)
-                yield prose(f"- {veto.says[lang]} ({veto.why[lang]})", plain)
+            for veto in question.vetoes:
+                yield prose(f"- {veto.says[lang]}{colon(lang)}{veto.why[lang]}", plain)
         case _:
             raise AssertionError(question.kind)
 

@@ -1,0 +1,34 @@
+"""A question as `show` prints it: everything it knows, with no numbers drawn."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from quizkit.bank.model import Essay, Numeric
+from quizkit.bank.reader import Bank
+from quizkit.paths import QUESTIONS
+from quizkit.ui.reading import whole
+from quizkit.words import Lang, say
+
+from . import shelf
+from .test_screens import LANGS, drawn
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_no_place_is_left_open(lang: Lang):
+    numbers = [q for q in Bank.load(QUESTIONS).questions.values() if isinstance(q, Numeric)]
+    assert any("{answer}" in question.explain[lang] for question in numbers)
+    for question in numbers:
+        shown = drawn(whole(question, lang))
+        assert not re.search(r"\{\w+\}", shown), question.id
+        if "{answer}" in question.explain[lang]:
+            assert f"[{say('bank.answer', lang)}]" in shown.replace("\n", "")
+
+
+def test_what_must_not_be_said_stands_under_one_title():
+    essay = shelf.questions()["essay"]
+    assert isinstance(essay, Essay)
+    shown = drawn(whole(replace(essay, vetoes=essay.vetoes * 2), "en"))
+    assert shown.count(say("bank.vetoes", "en")) == 1
+    assert shown.count("- says it saves memory: It does not.") == 2
