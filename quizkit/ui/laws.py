@@ -5,6 +5,7 @@ from quizkit.words import Lang
 
 IN_CHINESE = {
     "activations": "一层要为反向留 sbh(34 + 5as/h) 字节；只开 TP，34 里只有 24 能除以 t。",
+    "all-gather-attention": "先收齐 K、V 再算：字节和 Ring 一样多，显存更费，掩码随便换。",
     "all-reduce": "ring all-reduce：不管多少个 rank，每个都只发数据量的 2(N-1)/N 倍。",
     "attention-numbers": "窄精度里的注意力：分数方差是 d，exp 会溢出，掩码会变 NaN，分块舍入不同。",
     "cp-layouts": "每个 rank 的 token 一样多，活却不一样多：谁拿哪些 token，决定谁等谁。",
