@@ -67,6 +67,7 @@ def test_what_a_break_leaves_right(run: Run) -> None:
     # The loss is right; only dK and dV are not, and all of it is sent as before.
     alone = run(4, "own-share-only")
     assert not any("output equals" in name for name in failed(alone))
+    assert alone["metrics"]["q_grad_error"] < 1e-12 < 0.01 < alone["metrics"]["kv_grad_error"]
     assert alone["metrics"]["sent_bytes_backward"] == run(4)["metrics"]["sent_bytes_backward"]
     assert failed(run(4, "waits-at-once")) == [DEMO.breaks["waits-at-once"].expect]
 
