@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from quizkit.bank.formula import Formula, FormulaError
+from quizkit.bank.formula import Formula, FormulaError, parse
 from quizkit.bank.functions import Value
 from quizkit.bank.model import Numeric
 from quizkit.lab.report import Report
@@ -148,6 +148,12 @@ def put_in(claim: Formula, names: Mapping[str, Value]) -> str:
                 return node
             # A name may hold any text, so this shows the value as it should be read.
             return ast.Name(show_value(names[node.id]), node.ctx)
+
+        def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+            try:  # the one value: the list it is from stands above, and is long
+                return ast.Name(show_value(parse(ast.unparse(node))(names)), node.ctx)
+            except FormulaError:
+                return self.generic_visit(node)
 
         def visit_Call(self, node: ast.Call) -> ast.AST:
             return ast.Call(node.func, [self.visit(arg) for arg in node.args], node.keywords)

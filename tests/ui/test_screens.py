@@ -8,12 +8,15 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
+from quizkit.bank.formula import parse
+from quizkit.bank.functions import Value
 from quizkit.bank.model import Text
 from quizkit.tutor.desk import Moment
 from quizkit.tutor.grade import grade
 from quizkit.ui import linebreak
 from quizkit.ui.draft import Draft
 from quizkit.ui.parts import footer, help_screen
+from quizkit.ui.proof_screen import put_in
 from quizkit.ui.question_screen import pre_ticked, question_screen
 from quizkit.ui.verdict_screen import verdict_screen
 from quizkit.words import Lang
@@ -243,3 +246,14 @@ def test_colour_adds_nothing_that_is_not_said():
     inked = re.findall(r"\x1b\[([\d;]*\b(?:30|37|90|97)\b[\d;]*)m", coloured)
     assert inked
     assert all(re.search(r"\b4[1-6]\b", codes) for codes in inked)
+
+
+def test_a_claim_is_shown_with_its_values_and_not_with_what_lies_around_them():
+    names: dict[str, Value] = {"live": [4, 3, 2, 1], "p": 4, "s": 1}
+    shown = {
+        "live[s] == p - s": "3 == 4 - 1",
+        "max(live) == live[0]": "max([4, 3, 2, 1]) == 4",
+        "live[p] > other[0]": "[4, 3, 2, 1][4] > other[0]",
+    }
+    for claim, values in shown.items():
+        assert put_in(parse(claim), names) == values
