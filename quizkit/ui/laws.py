@@ -27,8 +27,8 @@ IN_CHINESE = {
     "pipeline-zero": "流水线里 ZeRO-1 通信量等于一次 all-reduce；ZeRO-2、3 每个 micro-batch 都付。",
     "pipeline-zero-bubble": "反向拆成两半：相邻 stage 只等 B，W 拿来填空档。",
     "ring-attention": "ring attention 是精确的：Q 不动，K、V 转圈，局部 softmax 再合并。",
-    "rope-context": "RoPE 按 token 的全局位置转：序列怎么切都行，一条消息也不用发。",
     "ring-ulysses": "两维一起切：组内按头换，组间 K、V 转圈；头数不再封顶，圈也短了。",
+    "rope-context": "RoPE 按 token 的全局位置转：序列怎么切都行，一条消息也不用发。",
     "sequence-parallel": "矩阵乘之间各 token 互不相干：norm、dropout 按 token 切，前向字节不变。",
     "tensor-parallel": "列切接行切的一对线性层，前向一次 all-reduce，反向一次 all-reduce。",
     "tied-embeddings": "流水线头尾共用一张词表：两头各攒一半梯度，每步加一次。",
@@ -38,6 +38,7 @@ IN_CHINESE = {
     "tp-overlap": "不等消息的计算，趁消息在路上做掉：时间取较长的那个，而不是两个相加。",
     "tp-random": "各 rank 都有的，用同一条随机流；各自独有的，用自己的随机流。",
     "ulysses": "Ulysses：注意力前后 all-to-all，把 token 换成头再换回来；份数不能超过头数。",
+    "varlen": "一次注意力算多条文档：每个 token 只看自己那条，边界由 cu_seqlens 给。",
     "vocab-parallel": "词表切给 t 个 rank：算 loss，每个 token 换 3 个数就够，不用收 logits。",
 }
 

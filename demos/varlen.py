@@ -1,0 +1,300 @@
+"""One attention call serves many documents if a token sees only its own: cu_seqlens says whose.
+
+The trick
+    Padded: a document a row, every row as wide as the longest. Bucketed: as wide as the next
+    multiple of --bucket. Packed: one row, documents end to end, positions from 0 in each, under a
+    causal mask cut into blocks. But a mask saves nothing: a row of T tokens has T x T scores. A
+    varlen kernel is told the bounds (cu_seqlens) and computes n x n for each document instead.
+    An end-of-document token is a token like any other; it stops nobody from looking past it.
+    What is longer than --limit can be truncated (tokens are lost), cut into documents of their own
+    (another function), or run piece by piece with keys and values carried along: exact, if
+    gradients go back through them. Ranks share documents by cost: a token is 1, a pair is --pair.
+
+Watch
+    real_tokens (shared)       tokens that the documents have
+    tokens_padded (shared)     tokens computed, pads included
+    scores_padded (shared)     scores computed, for one head
+    tokens_bucketed (shared)   tokens computed, pads included
+    scores_bucketed (shared)   scores computed, for one head
+    tokens_masked (shared)     tokens computed, packed under a mask
+    scores_masked (shared)     scores computed, for one head; each rank has a row
+    tokens_varlen (shared)     tokens computed, packed with cu_seqlens
+    scores_varlen (shared)     scores computed, for one head
+    leak_causal (shared)       plain causal mask: how far the others move when document 0 changes
+    leak_blocks (shared)       the same under the mask in blocks
+    pairs (shared)             pairs of query and key that see each other, in any of the layouts
+    run_on_error (shared)      outputs, if positions run on through the row
+    lost_tokens (shared)       tokens beyond --limit, which truncation drops
+    pairs_pieces (shared)      pairs left, if documents are cut into independent pieces
+    piece_error (shared)       outputs then
+    carried_error (shared)     outputs and gradients, if keys and values are carried along
+    error (shared)             outputs and gradients, worst layout: how far from each one alone
+    imbalance_count (shared)   largest cost of a rank over the mean, documents dealt out in turn
+    imbalance_tokens (shared)  the same, sharing tokens evenly
+    imbalance_cost (shared)    the same, sharing cost evenly
+
+Run
+    quizkit demo varlen --gpus 4
+    python demos/varlen.py --ranks 2 --documents 8 --longs 1 --long 24
+    torchrun --nproc-per-node 4 demos/varlen.py
+"""
+
+from collections import Counter
+from itertools import pairwise
+from math import inf
+from types import SimpleNamespace
+
+from _bench import (
+    Break,
+    Metrics,
+    all_reduce,
+    check,
+    compared,
+    counted,
+    device,
+    everyone,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    run,
+    shared,
+    take_gradient,
+)
+
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+TOPIC = "attention"
+
+EOS = 0  # the last token of every document, and no other
+
+
+def plan(layout, mine, texts, bucket):
+    """Batches: which documents, and how they lie in their rows."""
+    if layout in ("masked", "varlen"):
+        return [(mine, lay_out([[texts[i] for i in mine]]))]
+    shelves, longest = {}, max(map(len, texts))
+    for i in mine:
+        width = longest if layout == "padded" else -(-len(texts[i]) // bucket) * bucket
+        shelves.setdefault(width, []).append(i)
+    return [(some, lay_out([[texts[i]] for i in some], width)) for width, some in shelves.items()]
+
+
+def lay_out(rows, width=0):
+    """For each slot: which token lies there, its position, and which document of the row's."""
+    width = width or sum(map(len, rows[0]))
+    token, position, document = torch.zeros(3, len(rows), width, dtype=torch.long, device=device())
+    document -= 1  # a pad belongs to none
+    for r, row in enumerate(rows):
+        at = 0
+        for number, tokens in enumerate(row):
+            here = slice(at, at + len(tokens))
+            token[r, here] = tokens
+            position[r, here] = torch.arange(len(tokens))
+            document[r, here] = number
+            at += len(tokens)
+    return SimpleNamespace(token=token, position=position, document=document)
+
+
+def may_see(document):
+    """Which slot sees which: itself and what came before it, in its own document."""
+    same = document[:, :, None] == document[:, None, :]
+    causal = torch.ones_like(same[0]).tril()
+    return same & causal
+
+
+def project(model, token, position):
+    """Queries, keys and values of tokens that stand at these places of their documents."""
+    x = model["tokens"][token] + model["places"][position]
+    return (x @ model["weight"]).chunk(3, -1)
+
+
+def attend(q, k, v, visible, tally):
+    """Attention under a mask. What it hides has been computed all the same."""
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    tally["scores"] += scores.numel()
+    return scores.masked_fill(~visible, -inf).softmax(-1) @ v
+
+
+def masked(model, rows, tally, mask=may_see):
+    """Whole rows at once; gives the outputs of real tokens."""
+    real, visible = rows.document >= 0, mask(rows.document)
+    tally.update(tokens=real.numel(), pairs=int(visible[real].sum()))
+    q, k, v = project(model, rows.token, rows.position)
+    return attend(q, k, v, visible, tally)[real]
+
+
+def cu_seqlens(token):
+    """Where the documents of a packed row begin, and where the last ends: each behind its EOS."""
+    ends = (token == EOS).nonzero().flatten() + 1
+    return [0, *ends.tolist()]
+
+
+def varlen(model, rows, tally):
+    """A packed row, document by document: scores between documents are never computed."""
+    [token], [position] = rows.token, rows.position
+    q, k, v = project(model, token, position)
+    out = torch.zeros_like(q)
+    for start, end in pairwise(cu_seqlens(token)):
+        causal = token.new_ones(end - start, end - start, dtype=torch.bool).tril()
+        here = slice(start, end)
+        out[here] = attend(q[here], k[here], v[here], causal, tally)
+        tally["pairs"] += int(causal.sum())
+    tally["tokens"] += len(token)
+    return out
+
+
+def carried(model, tokens, limit):
+    """A document piece by piece: each sees the keys and values of the pieces before it."""
+    kept, outputs, places = [], [], torch.arange(len(tokens), device=device())
+    for piece, position in zip(tokens.split(limit), places.split(limit), strict=True):
+        q, k, v = project(model, piece, position)
+        kept.append(torch.stack([k, v]))
+        k, v = torch.cat(kept, 1)
+        # The newest query goes with the newest key: the diagonal ends in the lower right corner.
+        visible = piece.new_ones(len(q), len(k), dtype=torch.bool).tril(len(k) - len(q))
+        outputs.append(attend(q, k, v, visible, Counter()))
+    return torch.cat(outputs)
+
+
+def alone(model, tokens):
+    """The truth: one document and nothing else, through torch's own causal attention."""
+    q, k, v = project(model, tokens, torch.arange(len(tokens), device=device()))
+    return scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True)[0]
+
+
+def share(lengths, price):
+    """Documents for each rank: the dearest first, each to the rank that has least to do."""
+    taken = [[] for _ in range(ranks())]
+    for i in sorted(range(len(lengths)), key=lambda i: -price(lengths[i])):
+        min(taken, key=lambda some: sum(price(lengths[j]) for j in some)).append(i)
+    return taken
+
+
+def main(
+    documents: int = 16,
+    longs: int = 2,
+    long: int = 16,
+    short: int = 6,
+    spread: int = 3,
+    bucket: int = 8,
+    limit: int = 6,
+    pair: float = 0.5,
+    width: int = 8,
+) -> Metrics:
+    """First come `longs` long documents; the others have short tokens, one less, ... and again."""
+    smallest = min(bucket, limit, width, spread, short - spread, long - 1, documents - 1)
+    if smallest < 1 or longs < 0 or not 0 <= pair < inf or documents < max(ranks(), longs):
+        refuse("sizes start at 1, documents at 2, ranks and longs, long at 2, short above spread")
+    lengths = [long if i < longs else short - (i - longs) % spread for i in range(documents)]
+    total, like = sum(lengths), {"dtype": torch.float64, "device": device()}
+
+    shapes = {"tokens": (11, width), "places": (total, width), "weight": (width, 3 * width)}
+    model = torch.nn.ParameterDict({name: torch.randn(s, **like) / 2 for name, s in shapes.items()})
+    texts = torch.randint(EOS + 1, 11, (total,), device=device()).split(lengths)
+    for text in texts:
+        text[-1] = EOS
+    slopes = torch.randn(total, width, **like).split(lengths)  # of the loss, one for each output
+    truth = [alone(model, text) for text in texts]
+    (torch.cat(truth) * torch.cat(slopes)).sum().backward()
+    gradient = take_gradient(model)
+
+    def compare(name, order, out):
+        """Outputs, and the gradients of all ranks together, against each document alone."""
+        off = max_error(out, torch.cat([truth[i] for i in order]))
+        (out * torch.cat([slopes[i] for i in order])).sum().backward()
+        wrong = max_error(all_reduce(take_gradient(model)), gradient)
+        check(f"{name}: out as each alone", off, "<", 1e-12)
+        check(f"{name}: grad as each alone", wrong, "<", 1e-12)
+        return everyone(max(off, wrong)).max().item()
+
+    def run_layout(layout, mine, tally):
+        """Some documents in one layout: which ones in the order of their outputs, and these."""
+        order, outputs = [], []
+        for some, rows in plan(layout, mine, texts, bucket):
+            order += some
+            outputs.append((varlen if layout == "varlen" else masked)(model, rows, tally))
+        return order, torch.cat(outputs)
+
+    def price(n):
+        """What a document costs: linear in its tokens, and quadratic."""
+        return n + pair * n * (n + 1) / 2
+
+    metrics, errors, mine = {"real_tokens": counted(total)}, [], share(lengths, price)[rank()]
+    for layout in ("padded", "bucketed", "masked", "varlen"):
+        tally = Counter()
+        errors.append(compare(layout, *run_layout(layout, mine, tally)))
+        for kind in ("tokens", "scores"):
+            metrics[f"{kind}_{layout}"] = counted(int(everyone(tally[kind]).sum()))
+        pairs = int(everyone(tally["pairs"]).sum())
+        check("as many pairs as alone", pairs, "==", sum(n * (n + 1) // 2 for n in lengths))
+
+    # All documents in one row, and the first of them changed up to its EOS.
+    row, changed = lay_out([texts]), (texts[0] % 10 + 1) * (texts[0] != EOS)
+    other = lay_out([[changed, *texts[1:]]])
+    for name, mask in (("causal", lambda document: may_see(document * 0)), ("blocks", may_see)):
+        moved = [masked(model, each, Counter(), mask)[lengths[0] :] for each in (row, other)]
+        metrics[f"leak_{name}"] = compared(max_error(*moved))
+    check("nobody moves when another document changes", metrics["leak_blocks"].value, "==", 0)
+    row.position = torch.arange(total, device=device())
+
+    pieces = [piece for text in texts for piece in text.split(limit)]
+    cut = masked(model, lay_out([pieces]), tally := Counter())
+    whole = torch.cat([carried(model, texts[i], limit) for i in mine])
+    metrics |= {
+        "pairs": counted(pairs),
+        "run_on_error": compared(max_error(masked(model, row, Counter()), torch.cat(truth))),
+        "lost_tokens": counted(total - sum(len(text[:limit]) for text in texts)),
+        "pairs_pieces": counted(tally["pairs"]),
+        "piece_error": compared(max_error(cut, torch.cat(truth))),
+        "carried_error": compared(compare("carried", mine, whole)),
+        "error": compared(max(errors)),
+    }
+    for name, goal in (("count", lambda n: 1), ("tokens", lambda n: n), ("cost", price)):
+        run_layout("varlen", share(lengths, goal)[rank()], tally := Counter())
+        costs = everyone(tally["tokens"] + pair * tally["pairs"])
+        metrics[f"imbalance_{name}"] = counted((costs.max() / costs.mean()).item())
+    return {name: shared(metric) for name, metric in metrics.items()}
+
+
+BREAKS = {
+    "sees-neighbours": Break(
+        old="return same & causal",
+        new="return causal.expand_as(same)",
+        expect="masked: out as each alone",
+        ranks=1,
+        source="packing under the usual causal mask, trusting that EOS keeps documents apart",
+    ),
+    "ends-at-eos": Break(
+        old="(token == EOS).nonzero().flatten() + 1",
+        new="(token == EOS).nonzero().flatten()",
+        expect="varlen: out as each alone",
+        ranks=1,
+        source="bounds taken from where EOS is: each document begins with the EOS before it",
+    ),
+    "positions-run-on": Break(
+        old="position[r, here] = torch.arange(len(tokens))",
+        new="position[r, here] = torch.arange(at, at + len(tokens))",
+        expect="varlen: out as each alone",
+        ranks=1,
+        source="position ids counted through the row: its documents look like one",
+    ),
+    "pieces-alone": Break(
+        old="k, v = torch.cat(kept, 1)",
+        new="k, v = kept[-1]",
+        expect="carried: out as each alone",
+        ranks=1,
+        source="long documents cut to fit and trained piece by piece, as if nothing came before",
+    ),
+    "carried-detached": Break(
+        old="kept.append(torch.stack([k, v]))",
+        new="kept = [*(pair.detach() for pair in kept), torch.stack([k, v])]",
+        expect="carried: grad as each alone",
+        ranks=1,
+        source="a cache of plain values; Transformer-XL means it so. Outputs are right",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
