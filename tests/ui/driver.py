@@ -60,7 +60,7 @@ def study(options: argparse.Namespace) -> int:
                 lambda: datetime.now(UTC),
                 lang=options.lang,
                 seed=1,
-                prove=shelf.proof,
+                prove=lambda asked, _: shelf.proof(asked),
                 show=shelf.code,
             ).run()
         except KeyboardInterrupt:

@@ -120,7 +120,7 @@ def bank(tmp_path: Path) -> Bank:
     return Bank.load(folder.parent)
 
 
-def prove(asked: Asked) -> ProofView:
+def prove(asked: Asked, _: object) -> ProofView:
     if asked.question.id == "t/why":
         raise LabError("torch_missing", python="python")
     return ProofView({}, True, REPORT, Judgement((), ()), 0.25, {})
