@@ -188,7 +188,7 @@ class Script:
 
     @cached_property
     def imports(self) -> Mapping[str, tuple[str, ...]]:
-        """Modules the demo imports anywhere, in functions too, and what it takes from each.
+        """Modules the demo imports anywhere, in functions and through a call as well.
 
         Not the bench, and not neighbours: those are read anew for every run.
         """
@@ -199,6 +199,9 @@ class Script:
                     found |= {each.name: () for each in names if each.name not in found}
                 case ast.ImportFrom(module=str(module), names=names, level=0):
                     found[module] = found.get(module, ()) + tuple(each.name for each in names)
+                case ast.Call(func=ast.Attribute(attr="backward"), args=[_, *_]):
+                    # Given a gradient, torch imports this, and five hundred modules with it.
+                    found.setdefault("torch.fx.experimental.symbolic_shapes", ())
         folder = self.path.parent
         return {
             module: names

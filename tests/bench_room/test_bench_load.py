@@ -50,6 +50,17 @@ def test_a_demo_is_read_without_being_run(script: load.Script):
     assert script.imports == {"os.path": (), "torch.distributed": ("pipelining",)}
 
 
+def test_a_backward_that_is_given_a_gradient_imports_in_torch(tmp_path):
+    wanted = {}
+    for name, call in (("lone", "loss.backward()"), ("given", "y.backward(gradient)")):
+        path = tmp_path / f"{name}.py"
+        path.write_text(
+            f"{DEMO.partition('BREAKS')[0]}\n\ndef step(y, loss, gradient):\n    {call}\n"
+        )
+        wanted[name] = set(load.Script(path).imports)
+    assert wanted["given"] - wanted["lone"] == {"torch.fx.experimental.symbolic_shapes"}
+
+
 def test_a_bug_is_planted_before_the_breaks_and_nowhere_else(script: load.Script):
     story, _, breaks = script.planted("off-by-one").partition("BREAKS = ")
     assert "    total = chunks\n" in story
