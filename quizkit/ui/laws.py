@@ -40,6 +40,7 @@ IN_CHINESE = {
     "ulysses": "Ulysses：注意力前后 all-to-all，把 token 换成头再换回来；份数不能超过头数。",
     "varlen": "一次注意力算多条文档：每个 token 只看自己那条，边界由 cu_seqlens 给。",
     "vocab-parallel": "词表切给 t 个 rank：算 loss，每个 token 换 3 个数就够，不用收 logits。",
+    "window-attention": "窗口 W：缓存留 W 个，跨卡只取 W-1 个，L 层看到 L(W-1)+1 个 token。",
 }
 
 
