@@ -137,7 +137,7 @@ def one_process(inputs, how):
         return torch.view_as_real(torch.complex(a, b) * turns).flatten(-2)
 
     out = scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True)
-    return torch.stack([out.detach(), *torch.autograd.grad(out, leaves, inputs[3])])
+    return torch.stack([out.detach(), *torch.autograd.grad((out * inputs[3]).sum(), leaves)])
 
 
 def walk_longest_wave(how):
@@ -202,8 +202,8 @@ def main(
         inner = q_in, k_in, v_in = [t.detach().requires_grad_() for t in (*turned, v)]
         with wire() as attention:
             out = attend(q_in, k_in, v_in, how)
-            dq, dk, dv = torch.autograd.grad(out, inner, dout)
-        dq, dk = torch.autograd.grad(turned, (q, k), (dq, dk))
+            dq, dk, dv = torch.autograd.grad((out * dout).sum(), inner)
+        dq, dk = torch.autograd.grad((turned[0] * dq + turned[1] * dk).sum(), (q, k))
     attended, all_sent = (each.sent_messages + each.collectives for each in (attention, both))
     q, k, v = (t.detach() for t in (q, k, v))
 

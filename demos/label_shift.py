@@ -1,0 +1,265 @@
+"""Shift labels before the sequence is cut, divide by the targets of all ranks, sum over all ranks.
+
+The trick
+    Token i predicts token i + 1. A rank that shifts its own tokens by one loses the target of its
+    last one to a neighbour, and where its shard is not in one piece it takes a token from elsewhere
+    for the next: c - 1 wrong targets a sequence with contiguous shards, 2c - 2 with zigzag, nearly
+    all with striped ones. So shift the whole sequence, then cut tokens and labels by the same ids.
+    Shards have unlike numbers of targets (prompts, padding and the last token have none): each rank
+    divides its SUM of losses by the count of all ranks, and a mean of means is something else; of
+    no target it is 0 / 0. Every rank holds all weights and has seen a part of the targets, so that
+    gradients are summed over DP x CP. (Attention's own sums over CP, of the gradients of keys and
+    values, make activations' gradients whole, not those of weights.)
+
+Watch
+    mistaken               of the targets of a sequence: those a local shift takes from elsewhere
+    lost                   and those it has none for
+    targets                tokens of this rank that have a target, prompts left out
+    weight                 what one of them counts in the loss, over what it counts in one process
+    nan_by_mean            1 if torch's mean over this rank's own targets is NaN
+    loss_error (shared)    all ranks' losses: distance of their sum from one process's loss
+    grad_error (shared)    largest difference of the summed gradient from one process
+    own_error              of this rank's own gradient, nothing summed
+    dp_error               of the sum over the ranks that hold the same shard of other sequences
+    cp_error               of the sum over the ranks that share a sequence
+    drift                  after a step, distance of this rank's weights from rank 0's
+
+Run
+    quizkit demo label-shift --gpus 4
+    python demos/label_shift.py --ranks 4 --layout contiguous --prompt 12
+    torchrun --nproc-per-node 4 demos/label_shift.py --copies 2
+"""
+
+from typing import Literal
+
+from _bench import (
+    Break,
+    Metrics,
+    all_gather,
+    check,
+    compared,
+    counted,
+    device,
+    everyone,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    run,
+    shared,
+    take_gradient,
+)
+
+import torch
+from torch.nn.functional import cross_entropy, scaled_dot_product_attention
+from torch.nn.utils import parameters_to_vector
+
+TOPIC = "cp"
+IGNORE = -100  # the label that torch's cross_entropy leaves out
+RATE = 0.1  # of plain SGD
+
+
+def places_of(shard, shards, seq, layout):
+    """Where in the sequence the tokens of a shard stand."""
+    places = torch.arange(seq, device=device())
+    if layout == "contiguous":
+        return places.chunk(shards)[shard]
+    if layout == "striped":
+        return places[shard::shards]
+    pieces = places.chunk(2 * shards)  # zigzag: an early piece and a late one
+    return torch.cat([pieces[shard], pieces[-1 - shard]])
+
+
+def following(tokens):
+    """For each token the one after it; the last has none."""
+    labels = tokens.roll(-1, 1)
+    labels[:, -1] = IGNORE
+    return labels
+
+
+def my_labels(tokens, mine, prompt):
+    """What each of my tokens has to predict; a prompt is read, not predicted."""
+    # Shift first, then cut: the token after my last one lies on another rank.
+    labels = following(tokens)[:, mine]
+    return labels.masked_fill(mine < prompt, IGNORE)
+
+
+def sum_over(tensor, members):
+    """The sum of the members' tensors."""
+    parts = all_gather(tensor)
+    return torch.stack([parts[member] for member in members]).sum(0)
+
+
+class FromGroup(torch.autograd.Function):
+    """The members' tokens, one shard after the other; on the way back, my part of the sum."""
+
+    @staticmethod
+    def forward(ctx, mine, members):
+        """Gather."""
+        ctx.members, parts = members, all_gather(mine)
+        return torch.cat([parts[member] for member in members], 1)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        """Every member's queries have looked at my keys."""
+        total = sum_over(gradient, ctx.members)
+        return total.chunk(len(ctx.members), 1)[ctx.members.index(rank())], None
+
+
+class Model(torch.nn.Module):
+    """Embedding, one causal attention, a head."""
+
+    def __init__(self, vocab, width):
+        super().__init__()
+        like = {"dtype": torch.float64, "device": device()}
+        self.table = torch.nn.Embedding(vocab, width, **like)
+        self.mix = torch.nn.Linear(width, 3 * width, **like)
+        self.head = torch.nn.Linear(width, vocab, **like)
+
+    def forward(self, tokens, mine=None, theirs=None, members=()):
+        """Logits of these tokens: a whole sequence, or my shard of one that members share."""
+        x = self.table(tokens)
+        q, k, v = self.mix(x).chunk(3, -1)
+        if mine is None or theirs is None:
+            return self.head(x + scaled_dot_product_attention(q, k, v, is_causal=True))
+        k, v = FromGroup.apply(torch.cat([k, v], -1), members).chunk(2, -1)
+        visible = mine[:, None] >= theirs
+        return self.head(x + scaled_dot_product_attention(q, k, v, attn_mask=visible))
+
+
+def losses_of(logits, labels):
+    """A loss for each token, 0 where there is no target."""
+    rows = logits.flatten(0, 1), labels.flatten()
+    return cross_entropy(*rows, ignore_index=IGNORE, reduction="none")
+
+
+def share_of_loss(losses, targets):
+    """What this rank adds to the mean over the targets of all ranks."""
+    count = everyone(targets).sum().item()
+    return losses.sum() / count
+
+
+def one_process(model, sequences, prompt):
+    """The truth: all sequences whole, one mean over all their targets."""
+    labels = following(sequences)
+    labels[:, :prompt] = IGNORE
+    loss = cross_entropy(model(sequences).flatten(0, 1), labels.flatten(), ignore_index=IGNORE)
+    loss.backward()
+    return loss.item(), take_gradient(model), int((labels != IGNORE).sum())
+
+
+def main(
+    seq: int = 48,
+    batch: int = 2,
+    prompt: int = 5,
+    copies: int = 1,
+    layout: Literal["contiguous", "zigzag", "striped"] = "zigzag",
+    vocab: int = 19,
+    width: int = 8,
+) -> Metrics:
+    """Next-token loss and gradients of sequences that are cut, against one process."""
+    if copies < 1 or ranks() % copies:
+        fit = [n for n in range(1, ranks() + 1) if ranks() % n == 0]
+        refuse(f"{copies} copies do not divide {ranks()} ranks: take one of {fit}")
+    shards = ranks() // copies
+    unit = 2 * shards if layout == "zigzag" else shards
+    if seq < 2 or seq % unit:
+        near = max(seq // unit, 1) * unit
+        refuse(f"seq must be a multiple of {unit} from 2 on, not {seq}: {near} or {near + unit}")
+    if min(batch, vocab, width) < 1 or not 0 <= prompt < seq - 1:
+        refuse(f"batch, vocab and width start at 1; prompt lies between 0 and {seq - 2}")
+
+    # Ranks of one copy share its sequences; a shard of others' lies on every `shards`-th rank.
+    copy, shard = divmod(rank(), shards)
+    sharers, same_shard = (
+        range(copy * shards, copy * shards + shards),
+        range(shard, ranks(), shards),
+    )
+    model = Model(vocab, width)
+    sequences = torch.randint(vocab, (copies * batch, seq)).to(device())
+    true_loss, truth, true_count = one_process(model, sequences, prompt)
+
+    mine = places_of(shard, shards, seq, layout)
+    theirs = torch.cat([places_of(each, shards, seq, layout) for each in range(shards)])
+    tokens = sequences.chunk(copies)[copy]
+    inputs, labels = (tokens[:, mine], mine, theirs, sharers), my_labels(tokens, mine, prompt)
+    targets = int((labels != IGNORE).sum())
+
+    logits = model(*inputs)
+    losses = losses_of(logits, labels)
+    loss = share_of_loss(losses, targets)
+    weight = torch.autograd.grad(loss, losses, retain_graph=True)[0][labels.flatten() != IGNORE]
+    loss.backward()
+    own = take_gradient(model)
+    gradient = sum_over(own, range(ranks()))
+    weights = parameters_to_vector(model.parameters()).detach() - RATE * gradient
+
+    # A shift of places, so that equal tokens cannot hide a wrong target.
+    next_here = following(mine[None])[0]
+    wrong = (next_here != mine + 1) & (mine < seq - 1)
+    lost = int((wrong & (next_here == IGNORE)).sum())
+    mean = cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE)
+    loss_error = abs(everyone(loss.item()).sum().item() - true_loss)
+    grad_error = everyone(max_error(gradient, truth)).max().item()
+    drift = max_error(weights, all_gather(weights)[0])
+
+    check("every target counts once", everyone(targets).sum().item(), "==", true_count)
+    check("loss equals one process", loss_error, "<", 1e-12)
+    check("gradients equal one process", grad_error, "<", 1e-12)
+    check("weights stay alike", drift, "==", 0.0)
+    return {
+        "mistaken": counted(int(wrong.sum()) - lost),
+        "lost": counted(lost),
+        "targets": counted(targets),
+        "weight": compared(weight.max().item() * true_count if targets else 0.0),
+        "nan_by_mean": counted(int(mean.isnan())),
+        "loss_error": shared(compared(loss_error)),
+        "grad_error": shared(compared(grad_error)),
+        "own_error": compared(max_error(own, truth)),
+        "dp_error": compared(max_error(sum_over(own, same_shard), truth)),
+        "cp_error": compared(max_error(sum_over(own, sharers), truth)),
+        "drift": compared(drift),
+    }
+
+
+BREAKS = {
+    "shift-after-shard": Break(
+        old="labels = following(tokens)[:, mine]",
+        new="labels = following(tokens[:, mine])",
+        expect="every target counts once",
+        ranks=2,
+        source="models that shift labels inside their forward, as transformers' do, fed a shard",
+    ),
+    "boundary-token-dropped": Break(
+        old="labels = following(tokens)[:, mine]",
+        new="labels = following(tokens)[:, mine].where(mine.diff(append=mine[:1]) == 1, IGNORE)",
+        expect="every target counts once",
+        ranks=2,
+        source="the same with wrong targets masked out: no token lies about its neighbour any more",
+    ),
+    "shifted-twice": Break(
+        old="labels = following(tokens)[:, mine]",
+        new="labels = following(following(tokens))[:, mine]",
+        expect="loss equals one process",
+        ranks=1,
+        source="labels shifted before the cut, and once more by a model that shifts its own",
+    ),
+    "mean-of-means": Break(
+        old="return losses.sum() / count",
+        new="return losses.sum() / targets / ranks()",
+        expect="gradients equal one process",
+        ranks=2,
+        source="cross_entropy's own mean on every rank, averaged by DDP",
+    ),
+    "gradient-not-reduced": Break(
+        old="gradient = sum_over(own, range(ranks()))",
+        new="gradient = sum_over(own, same_shard)",
+        expect="gradients equal one process",
+        ranks=2,
+        source="gradients still reduced over the DP group alone after CP was added",
+    ),
+}
+
+
+if __name__ == "__main__":
+    run(__file__)
