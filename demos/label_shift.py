@@ -14,7 +14,7 @@ The trick
 Watch
     mistaken               of the targets of a sequence: those a local shift takes from elsewhere
     lost                   and those it has none for
-    targets                tokens of this rank that have a target, prompts left out
+    targets                tokens of this rank with a target: the next one, unless it is a prompt's
     weight                 what one of them counts in the loss, over what it counts in one process
     nan_by_mean            1 if torch's mean over this rank's own targets is NaN
     loss_error (shared)    all ranks' losses: distance of their sum from one process's loss
@@ -78,10 +78,10 @@ def following(tokens):
 
 
 def my_labels(tokens, mine, prompt):
-    """What each of my tokens has to predict; a prompt is read, not predicted."""
+    """What each of my tokens has to predict: not the prompt, though its last token has a target."""
     # Shift first, then cut: the token after my last one lies on another rank.
     labels = following(tokens)[:, mine]
-    return labels.masked_fill(mine < prompt, IGNORE)
+    return labels.masked_fill(mine < prompt - 1, IGNORE)
 
 
 def sum_over(tensor, members):
@@ -142,7 +142,7 @@ def share_of_loss(losses, targets):
 def one_process(model, sequences, prompt):
     """The truth: all sequences whole, one mean over all their targets."""
     labels = following(sequences)
-    labels[:, :prompt] = IGNORE
+    labels[:, : prompt - 1] = IGNORE
     loss = cross_entropy(model(sequences).flatten(0, 1), labels.flatten(), ignore_index=IGNORE)
     loss.backward()
     return loss.item(), take_gradient(model), int((labels != IGNORE).sum())
@@ -166,8 +166,8 @@ def main(
     if seq < 2 or seq % unit:
         near = max(seq // unit, 1) * unit
         refuse(f"seq must be a multiple of {unit} from 2 on, not {seq}: {near} or {near + unit}")
-    if min(batch, vocab, width) < 1 or not 0 <= prompt < seq - 1:
-        refuse(f"batch, vocab and width start at 1; prompt lies between 0 and {seq - 2}")
+    if min(batch, vocab, width) < 1 or not 1 <= prompt < seq:
+        refuse(f"batch, vocab and width start at 1; prompt lies between 1 and {seq - 1}")
 
     # Ranks of one copy share its sequences; a shard of others' lies on every `shards`-th rank.
     copy, shard = divmod(rank(), shards)

@@ -46,7 +46,7 @@ def test_it_is_exact_and_counts_what_a_local_shift_gets_wrong(
         pairs = list(pairwise(held))
         mistaken.append(sum(later != place + 1 and place != seq - 1 for place, later in pairs))
         lost.append(int(held[-1] != seq - 1))
-        targets.append(batch * sum(prompt <= place < seq - 1 for place in held))
+        targets.append(batch * sum(prompt <= place + 1 < seq for place in held))
     assert measured["mistaken"] == mistaken * copies
     assert measured["lost"] == lost * copies
     assert measured["targets"] == targets * copies
@@ -64,7 +64,7 @@ def test_it_is_exact_and_counts_what_a_local_shift_gets_wrong(
 def test_a_break_turns_its_check_red(run: Run, name: str) -> None:
     planted = DEMO.breaks[name]
     for layout in ("contiguous", "zigzag", "striped"):
-        assert planted.expect in failed(run(3, name, layout=layout, prompt=6))
+        assert planted.expect in failed(run(3, name, layout=layout, prompt=8))
 
 
 def test_what_a_break_leaves_right(run: Run) -> None:
@@ -79,7 +79,7 @@ def test_what_a_break_leaves_right(run: Run) -> None:
 
 
 def test_a_shard_without_targets(run: Run) -> None:
-    args = {"layout": "contiguous", "seq": 40, "prompt": 23}
+    args = {"layout": "contiguous", "seq": 40, "prompt": 24}
     measured = run(4, **args)["metrics"]
     assert measured["targets"] == [0, 0, 2 * 7, 2 * 9]
     assert measured["nan_by_mean"] == [1, 1, 0, 0]
@@ -97,7 +97,7 @@ def test_a_shard_without_targets(run: Run) -> None:
         (3, {"copies": 2}, "[1, 3]"),
         (3, {"seq": 40}, "36 or 42"),
         (3, {"seq": 40, "layout": "striped"}, "39 or 42"),
-        (2, {"seq": 8, "prompt": 7}, "between 0 and 6"),
+        (2, {"seq": 8, "prompt": 8}, "between 1 and 7"),
         (2, {"batch": 0}, "start at 1"),
     ],
 )
