@@ -190,6 +190,7 @@ def mine(name, whole, layout):
 
 def experiment(whole, size, layout, recompute, dtype):
     """One forward and backward: what was kept, sent and computed, and what came out."""
+    from torch import _dynamo  # noqa: F401  # torch's counter wants it: once, before the fork
     from torch.utils.flop_counter import FlopCounterMode
 
     own = {name: mine(name, tensor, layout).to(dtype) for name, tensor in whole.items()}
@@ -230,7 +231,6 @@ def main(
     whole = {name: torch.randn(shape) / shape[-1] ** 0.5 for name, shape in shapes.items()}
     whole = {name: tensor.to(device()) for name, tensor in whole.items()}
     truth = experiment(whole, size, "one", "none", torch.float64)
-
     sbh, pairs = seq * batch * hidden, heads * seq * seq * batch
     metrics, errors = {}, {"out": [], "grad": []}
     for layout, share, parts in (("tp", 10 * sbh + 24 * sbh // n, 1), ("sp", 34 * sbh // n, n)):
