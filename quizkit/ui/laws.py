@@ -15,6 +15,7 @@ IN_CHINESE = {
     "label-shift": "标签先移位再切；loss 除以全部 rank 的目标数，梯度在 DP × CP 上求和。",
     "model-states": "模型状态：混合精度 Adam 每个参数占 16 字节，ZeRO 一级一级往下切。",
     "online-softmax": "online softmax：扫一遍就有最大值和总和，注意力不用存 N×N 的矩阵。",
+    "paged-cache": "PagedAttention：KV cache 按块分，只有最后一块会空；块先共享，写时才复制。",
     "parallel-norm-softmax": "norm、softmax 算的那一维要是切开了，前向、反向都得跨 rank 求和。",
     "pipeline": "各 stage 等时，1F1B 和 GPipe 空等得一样久，但激活只留 min(p-s, m) 份，不是 m 份。",
     "pipeline-async": "不做 flush 就没有空等；代价是 stage s 留 p-s 份权重，梯度晚 p-1-s 次更新。",
