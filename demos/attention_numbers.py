@@ -60,7 +60,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 TOPIC = "attention"
 
-PAIRS = 4096
+PAIRS = 8192
 
 
 def scale(scores: Tensor, dim: int) -> Tensor:
