@@ -98,7 +98,7 @@ def written(order):
             with Path(name := order).open(encoding="utf-8-sig") as file:
                 text = file.read(2**20)  # a device would never end
         except (OSError, ValueError) as error:
-            refuse(f"cannot read the order {order}: {error}")
+            refuse(f"cannot read the order {order}: {getattr(error, 'strerror', None) or error}")
     lines = enumerate((line.partition("#")[0].split() for line in text.split("\n")), 1)
     kept = [line for line in lines if line[1]] or refuse(f"{name} is empty: F0 B0 would be a line")
     if len(kept) != ranks():
