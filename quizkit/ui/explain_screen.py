@@ -18,7 +18,8 @@ from quizkit.ui.markup import prose
 from quizkit.ui.parts import colon, numbered, section
 from quizkit.words import Lang, say
 
-_LEANS = 80  # columns; "is that right?" says nothing without what went before
+# Columns: "is that right?" says nothing without what went before. English takes more for as much.
+_LEANS: dict[Lang, int] = {"zh": 120, "en": 180}
 
 
 def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
@@ -83,15 +84,17 @@ def followup(moment: Moment, plain: bool) -> list[RenderableType]:
         parts += section(say("ui.sources", moment.lang), *sources)
     if moment.followup:
         # Its numbers are not drawn yet: letters stand for them.
-        asks = with_letters(moment.followup, _asks(moment.followup.prompt[moment.lang]))
+        asks = with_letters(
+            moment.followup, _asks(moment.followup.prompt[moment.lang], moment.lang)
+        )
         parts += section(say("ui.followup", moment.lang), prose(asks, plain))
     return parts
 
 
-def _asks(prompt: str) -> str:
+def _asks(prompt: str, lang: Lang) -> str:
     """The end of a prompt, where the question is, and what so short a question leans on."""
     *before, end = prompt.strip().split("\n\n")
-    while before and cell_len(end) < _LEANS:
+    while before and (cell_len(end) < _LEANS[lang] or before[-1].endswith((":", "："))):
         end = f"{before.pop()}\n\n{end}"
     return end
 

@@ -107,7 +107,8 @@ def test_plain_words_are_joined_as_their_language_joins_them():
 
 def test_what_is_asked_next_can_be_understood():
     told, asked = "A note says that both halves of a step take as long as each other.", "Is it so?"
-    long = " ".join(["Given a pipeline of four stages, how long does a step take?"] * 2)
+    long = " ".join(["Given a pipeline of four stages, how long does a step take?"] * 4)
+    points = "- three forwards, then three backwards;\n" * 5 + "- how long is a step?"
 
     def following(*paragraphs: str) -> str:
         prompt = Text(*["\n\n".join(paragraphs)] * 2)
@@ -116,7 +117,9 @@ def test_what_is_asked_next_can_be_understood():
         return " ".join(shown.split("An interviewer might go on")[1].split())
 
     assert f"{told} {asked}" in following(told, asked)
+    assert told in following(told, f"Stages are alike and {long[:116]}")  # English takes more room
     assert told not in following(told, long)
+    assert "Count:" in following("Count:", points)  # a list is nothing without what it lists
     assert following(asked).startswith(asked)
 
 
