@@ -85,7 +85,6 @@ def looked_at(heads, kv_heads):
 def to_heads(x, wanted):
     """All heads of my tokens become my heads of all tokens."""
     came = all_to_all([x[heads] for heads in wanted], [len(wanted[rank()])] * ranks())
-    # Each rank sent other tokens of the same heads: tokens are what is put together.
     return torch.cat(came, dim=1)
 
 
@@ -94,7 +93,7 @@ def to_tokens(x, wanted):
     came = all_to_all(x.chunk(ranks(), dim=1), [len(heads) for heads in wanted])
     whole = x.new_zeros(wanted[-1].stop, *came[0].shape[1:])
     for heads, part in zip(wanted, came, strict=True):
-        whole[heads] += part  # a KV head that went to several ranks comes back from each
+        whole[heads] += part
     return whole
 
 
@@ -134,6 +133,7 @@ def ulysses(seen, q, k, v):
     q, k = rotate(q, places), rotate(k, places)
     queries, kvs = looked_at(heads, heads), looked_at(heads, kv_heads)
     q = turn(q, to_heads, to_tokens, queries)
+    # A KV head may go to several ranks, and its gradient comes back from each of them.
     k, v = (turn(x, to_heads, to_tokens, kvs) for x in (k, v))
     seen.heads_held, seen.tokens_held, seen.kv_held = len(q), q.shape[1], len(k)
 
