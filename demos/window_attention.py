@@ -246,7 +246,7 @@ BREAKS = {
         new="(gap <= window)",
         expect="halo: out as one process",
         ranks=1,
-        source="flash-attn's window_size=(W, 0) sees W tokens and itself: W + 1 in all",
+        source="transformers with flash-attn until 2025: window_size=(W, W), which is W + 1 tokens",
     ),
     "short-halo": Break(
         old="edge, before = window - 1, kv[:, :0]",
@@ -271,7 +271,7 @@ BREAKS = {
     ),
     "position-from-length": Break(
         old="place = now",
-        new="place = now * 0 + len(cache)",
+        new="place = torch.tensor([len(cache)], device=x.device)",
         expect="small cache: out as one process",
         ranks=1,
         source="position ids from the length of the cache, which stops at W once slots are reused",
