@@ -39,10 +39,6 @@ def test_it_is_attention_and_sends_what_is_looked_at(run: Run, ranks: int, kv_he
     assert measured["ring_mha"] == [2 * (ranks - 1) * heads * one] * ranks
 
 
-def test_the_defaults_run_at_every_usual_number_of_ranks(run: Run) -> None:
-    assert [run(ranks)["verdict"] for ranks in (1, 2, 3, 4, 8)] == ["pass"] * 5
-
-
 @pytest.mark.parametrize(("kv_heads", "ulysses_sends_less"), [(12, True), (8, None), (4, False)])
 def test_gqa_turns_the_comparison_round(
     run: Run, kv_heads: int, ulysses_sends_less: bool | None
