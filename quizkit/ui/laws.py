@@ -8,6 +8,7 @@ IN_CHINESE = {
     "all-gather-attention": "先收齐 K、V 再算：字节和 Ring 一样多，显存更费，掩码随便换。",
     "all-reduce": "ring all-reduce：不管多少个 rank，每个都只发数据量的 2(N-1)/N 倍。",
     "attention-numbers": "窄精度里的注意力：分数方差是 d，exp 会溢出，掩码会变 NaN，分块舍入不同。",
+    "cp-activations": "上下文并行：每层为反向留的都除以 c，权重一点不少，通信只在注意力里。",
     "cp-layouts": "每个 rank 的 token 一样多，活却不一样多：谁拿哪些 token，决定谁等谁。",
     "flash": "FlashAttention 搬的数是 N²d²/M 量级，不是 N²；第二版把两层循环对调。",
     "flops": "训练的 FLOPs：每个 token 对每个做乘法的权重算 6 次，注意力另算。",
