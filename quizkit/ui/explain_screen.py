@@ -15,7 +15,7 @@ from quizkit.tutor.desk import Moment
 from quizkit.ui.draft import Draft
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
-from quizkit.ui.parts import colon, numbered, section
+from quizkit.ui.parts import below, colon, numbered, section
 from quizkit.words import Lang, say
 
 # Columns: "is that right?" says nothing without what went before. English takes more for as much.
@@ -47,20 +47,18 @@ def why(moment: Moment, plain: bool) -> list[RenderableType]:
         case Numeric() if question.traps:
             title = "ui.why_traps"
             for trap in question.traps:
-                row = inline(moment.asked.fill(trap.forgot, lang), plain)
                 try:
                     value = show_number(trap.formula.number(moment.asked.values))
                 except FormulaError:  # with these numbers this mistake leads nowhere
                     continue
-                gives = say("ui.trap_value", lang, formula=trap.formula.source, value=value)
-                row.append(" ").append_text(inline(gives, plain))
-                rows.append(row)
+                source = trap.formula.source
+                gives = say("ui.trap_value", lang, formula=source, value=value)
+                rows += _mistake(gives if source != value else value, trap.forgot, moment, plain)
         case Essay() if question.vetoes:
             title = "ui.why_traps"
             for veto in question.vetoes:
-                row = inline(moment.asked.fill(veto.says, lang), plain)
-                reason = inline(moment.asked.fill(veto.why, lang), plain)
-                rows.append(row.append(colon(lang)).append_text(reason))
+                says = moment.asked.fill(veto.says, lang)
+                rows += _mistake(says, veto.why, moment, plain)
         case _:
             title = "ui.why"
     if not rows:
@@ -102,6 +100,12 @@ def _asks(prompt: str, lang: Lang) -> str:
 def named(myth: str, names: Mapping[str, Said], lang: Lang) -> Text:
     """A misconception in words; one that its bank does not name keeps its slug."""
     return Text(names[myth][lang] if myth in names else myth, "dim default", overflow="fold")
+
+
+def _mistake(what: str, reason: Said, moment: Moment, plain: bool) -> list[RenderableType]:
+    """What people come up with, and below it, set in, why not."""
+    against = inline(moment.asked.fill(reason, moment.lang), plain)
+    return [inline(what, plain), below(against)]
 
 
 def _why_option(moment: Moment, index: int, option: Option, plain: bool) -> RenderableType:

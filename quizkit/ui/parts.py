@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
@@ -51,6 +52,11 @@ def rule(title: str = "", style: str = "dim") -> RenderableType:
 def section(title: str, *content: RenderableType) -> list[RenderableType]:
     """A heading and what stands under it, a blank line above."""
     return [Text(""), Text(title, "bold"), *content]
+
+
+def below(text: Text) -> RenderableType:
+    """Text under what it is about, set in on every line that it takes."""
+    return Padding(text, (0, 0, 0, 4), expand=False)
 
 
 def bracketed(words: Sequence[str], lang: Lang) -> str:

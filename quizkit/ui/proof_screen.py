@@ -16,7 +16,7 @@ from quizkit.tutor.asked import show_number
 from quizkit.tutor.desk import Moment
 from quizkit.ui.chart import charts
 from quizkit.ui.inline import CODE
-from quizkit.ui.parts import RIGHT, WRONG, colon, pairs, section
+from quizkit.ui.parts import RIGHT, WRONG, below, colon, pairs, section
 from quizkit.ui.report_screen import options, picture, state
 from quizkit.words import Lang, say
 
@@ -136,7 +136,7 @@ def _claim(
     detail = judged.error or put_in(judged.claim, _instead(judged, names))
     if detail == str(judged.claim):
         return [line]
-    return [line, Text(f"    {detail}", "dim", overflow="fold")]
+    return [line, below(Text(detail, "dim", overflow="fold"))]
 
 
 def put_in(claim: Formula, names: Mapping[str, Value]) -> str:

@@ -34,5 +34,6 @@ def summary_screen(summary: Summary) -> RenderableType:
     elif summary.next_due:
         date = summary.next_due.astimezone().date().isoformat()
         coming.append(say("ui.end_next", lang, date=date))
-    ending = [*coming, say("ui.end", lang)]
-    return Group(*parts, Text(""), Text(comma.join(ending), overflow="fold"))
+    ending = [say("ui.end", lang), *coming]
+    full_stop = "。" if lang == "zh" else ". "
+    return Group(*parts, Text(""), Text(full_stop.join(ending), overflow="fold"))

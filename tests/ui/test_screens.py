@@ -10,14 +10,15 @@ from rich.console import Console, RenderableType
 
 from quizkit.bank.formula import parse
 from quizkit.bank.functions import Value
-from quizkit.bank.model import Text
-from quizkit.tutor.desk import Moment
+from quizkit.bank.model import Numeric, Text
+from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.grade import grade
 from quizkit.ui import linebreak
 from quizkit.ui.draft import Draft
 from quizkit.ui.parts import footer, help_screen
 from quizkit.ui.proof_screen import put_in
 from quizkit.ui.question_screen import pre_ticked, question_screen
+from quizkit.ui.summary_screen import summary_screen
 from quizkit.ui.verdict_screen import verdict_screen
 from quizkit.words import Lang
 
@@ -123,6 +124,15 @@ def test_what_is_asked_next_can_be_understood():
     assert following(asked).startswith(asked)
 
 
+def test_the_end_says_first_that_it_is_the_end():
+    when = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    summary = Summary(7, 2, 0, 90.0, (), {}, 0, when, "en")
+    shown = drawn(summary_screen(summary))
+    assert "\nThat is all; everything is kept. Next review on 2026-03-01\n" in shown
+    shown = drawn(summary_screen(replace(summary, lang="zh")))
+    assert "\n到此为止，全部已保存。下次复习 2026-03-01\n" in shown
+
+
 def test_options_stand_where_this_asking_put_them():
     moment = asking("single")
     shown = drawn(question_screen(moment, Draft()))
@@ -148,7 +158,27 @@ def test_a_trap_is_named_with_what_was_forgotten():
     assert "over-ideal" in shown
     assert re.search(r"Your answer\s+1\.0", shown)
     assert re.search(r"Expected\s+0\.5", shown)
-    assert "(p - 1) / m = 1" in drawn(verdict_screen(judged("number", why=True), 80))
+
+
+def test_mistakes_stand_apart_with_the_reason_set_in_below_each():
+    for plain, sign in ((False, ""), (True, "`")):
+        shown = drawn(verdict_screen(judged("number", why=True), 80, plain))
+        mistake = f"{sign}(p - 1) / m{sign} = 1"
+        assert f"\n{mistake}\n    the warm-up in the denominator" in shown
+    narrow = drawn(verdict_screen(judged("number", why=True), 20), 20)
+    assert "= 1\n    the warm-up in\n    the denominator" in narrow
+    shown = drawn(verdict_screen(judged("essay", why=True), 80))
+    assert "\nsays it saves memory\n    It does not." in shown
+
+
+def test_a_mistake_that_is_one_number_whatever_was_drawn_is_not_said_to_equal_itself():
+    moment = judged("number", why=True)
+    question = moment.question
+    assert isinstance(question, Numeric)
+    trap = replace(question.traps[0], formula=parse("3"))
+    asked = replace(moment.asked, question=replace(question, traps=(trap,)))
+    shown = drawn(verdict_screen(replace(moment, asked=asked), 80))
+    assert "\n3\n    the warm-up in the denominator" in shown
 
 
 def test_the_wrong_line_and_the_learners_are_marked():
@@ -206,6 +236,8 @@ class TestProof:
         shown = drawn(verdict_screen(judged("number", proof=proof), 100), 100)
         assert "true: isclose(bubble_1f1b, answer)\n    isclose(0.5, 0.5)" in shown
         assert "false: bubble_1f1b < 0.1\n    0.5 < 0.1" in shown
+        narrow = drawn(verdict_screen(judged("number", proof=proof), 20), 20)
+        assert "\n    isclose(0.5,\n    0.5)" in narrow
         # The trap that was hit, and by what it is refuted.
         assert "isclose(bubble_1f1b, answer)  the trap is refuted" in shown
         assert "The run does not bear the answer out" in shown
