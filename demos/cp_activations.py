@@ -275,7 +275,7 @@ BREAKS = {
         new="summed = ours.grads",
         expect="gradients of the weights as on one process",
         ranks=2,
-        source="gradients reduced over data parallel ranks alone: CP ranks train models of their own",
+        source="gradients reduced over data parallel ranks alone: every CP rank has its own model",
     ),
 }
 
