@@ -79,7 +79,6 @@ def following(tokens):
 
 def my_labels(tokens, mine, prompt):
     """What each of my tokens has to predict: not the prompt, though its last token has a target."""
-    # Shift first, then cut: the token after my last one lies on another rank.
     labels = following(tokens)[:, mine]
     return labels.masked_fill(mine < prompt - 1, IGNORE)
 
@@ -182,6 +181,7 @@ def main(
     mine = places_of(shard, shards, seq, layout)
     theirs = torch.cat([places_of(each, shards, seq, layout) for each in range(shards)])
     tokens = sequences.chunk(copies)[copy]
+    # Labels come from the whole sequence: what follows my last token lies on another rank.
     inputs, labels = (tokens[:, mine], mine, theirs, sharers), my_labels(tokens, mine, prompt)
     targets = int((labels != IGNORE).sum())
 

@@ -118,7 +118,6 @@ def attend(q, k, v, how):
     """My queries over the keys of all, both turned already."""
     mine = places_of(rank(), how)
     theirs = torch.cat([places_of(owner, how) for owner in range(ranks())])
-    # A key was turned by its own rank, and brings its place with it.
     keys, values = FromAll.apply(k), FromAll.apply(v)
     scores = q @ keys.mT / how.dim**0.5
     hidden = mine[:, None] < theirs
@@ -198,6 +197,7 @@ def main(
 
     ids = places_of(rank(), how)
     with wire() as both:
+        # Turned before it leaves, a key brings its place along.
         turned = [rope(x, ids, how, pairing) for x in (q, k)]
         inner = q_in, k_in, v_in = [t.detach().requires_grad_() for t in (*turned, v)]
         with wire() as attention:
