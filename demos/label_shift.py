@@ -77,10 +77,14 @@ def following(tokens):
     return labels
 
 
-def my_labels(tokens, mine, prompt):
-    """What each of my tokens has to predict: not the prompt, though its last token has a target."""
+def my_part(tokens, mine, prompt):
+    """My tokens, what each has to predict, and how many have a target: a prompt is only read."""
+    inputs = tokens[:, mine]
     labels = following(tokens)[:, mine]
-    return labels.masked_fill(mine < prompt - 1, IGNORE)
+    # The last token of a prompt predicts the first of the answer.
+    labels = labels.masked_fill(mine < prompt - 1, IGNORE)
+    targets = int((labels != IGNORE).sum())
+    return inputs, labels, targets
 
 
 def sum_over(tensor, members):
@@ -182,10 +186,9 @@ def main(
     theirs = torch.cat([places_of(each, shards, seq, layout) for each in range(shards)])
     tokens = sequences.chunk(copies)[copy]
     # Labels come from the whole sequence: what follows my last token lies on another rank.
-    inputs, labels = (tokens[:, mine], mine, theirs, sharers), my_labels(tokens, mine, prompt)
-    targets = int((labels != IGNORE).sum())
+    inputs, labels, targets = my_part(tokens, mine, prompt)
 
-    logits = model(*inputs)
+    logits = model(inputs, mine, theirs, sharers)
     losses = losses_of(logits, labels)
     loss = share_of_loss(losses, targets)
     weight = torch.autograd.grad(loss, losses, retain_graph=True)[0][labels.flatten() != IGNORE]
