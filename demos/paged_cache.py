@@ -281,7 +281,7 @@ BREAKS = {
         source="blocks freed with the sequence that ends, whoever else reads them",
     ),
     "full-block-seen-as-empty": Break(
-        old="(len(sequence.tokens) - 1) % self.size + 1",
+        old="(len(sequence.tokens) - 1) % self.size + 1  # it may be full, but not empty",
         new="len(sequence.tokens) % self.size",
         expect="a request alone equals the whole sequence",
         ranks=1,
