@@ -46,6 +46,7 @@ class TerminalDesk:
             self._opened = kept + [name for name in shown if name not in kept]
             if self._left:
                 asking.hand.notice = say("ui.kept_as_ticked", moment.lang)
+                self._left = False
             return asking.verdict(self._opened)
         said = asking.answer()
         self._left = asking.left

@@ -414,6 +414,8 @@ def test_what_was_handed_in_is_kept_when_the_ticking_is_left(sit, written, leave
     desk.until("[x]")
     desk.press(leave)
     desk.until("kept with the ticks it had")
+    desk.press("y")  # whoever looks further has not left
+    desk.until("Said aloud", gone="kept with the ticks it had")
     desk.press("q")
     assert desk.close() == 0
     given = [line["given"] for line in written() if "given" in line]
