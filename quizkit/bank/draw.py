@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number
 from quizkit.bank.model import Numeric, Question
+from quizkit.bank.places import put
 
 MOST_DRAWS = 500
 
@@ -36,7 +37,9 @@ def number_of_draws(question: Numeric) -> int:
 
 def with_letters(question: Question, text: str) -> str:
     """A text of the question before its numbers are drawn: `{p}` is p, and so is `p = {p}`."""
-    for name in question.params if isinstance(question, Numeric) else ():
+    if not isinstance(question, Numeric):
+        return text
+    params = question.params
+    for name in params:
         text = re.sub(rf"(?<!\w)(\$?){name}\1 = \{{{name}\}}", rf"\1{name}\1", text)
-        text = text.replace(f"{{{name}}}", name)
-    return text
+    return put(text, lambda name: name if name in params else None)

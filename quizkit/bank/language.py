@@ -6,12 +6,12 @@ from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 from quizkit.bank.model import Numeric, Term, Text
+from quizkit.bank.places import places
 from quizkit.bank.rules import Rule
 from quizkit.bank.template import TODO
 
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _CODE = re.compile(r"`([^`\n]+)`")
-_PLACE = re.compile(r"\{(\w+)\}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _TRANSLATIONESE = {
     r"通过[^，。；\n]{2,20}来": "通过…来… reads translated",
@@ -65,7 +65,7 @@ def _pair(text: Text, params: set[str]) -> Iterator[str]:
     sides = (text.zh, text.en)
     found = {
         "`code` differs": [set(_CODE.findall(side)) for side in sides],
-        "{placeholders} differ": [params.intersection(_PLACE.findall(side)) for side in sides],
+        "{placeholders} differ": [params & places(side) for side in sides],
         "numbers differ": [set(_NUMBER.findall(_CODE.sub("", side))) for side in sides],
     }
     for what, (zh, en) in found.items():

@@ -4,7 +4,6 @@ A seed says all of it, so that an undone answer is asked again exactly as it was
 the diary can be looked at as the learner saw it.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -14,13 +13,13 @@ from quizkit.bank.draw import draws, fits
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number
 from quizkit.bank.model import Choice, Numeric, Order, Question, Text
+from quizkit.bank.places import put
 from quizkit.errors import UsageError
 from quizkit.words import Lang
 
 if TYPE_CHECKING:  # only `trace` and `bug` show code; the others need not load the laboratory
     from quizkit.lab.excerpt import Excerpt
 
-_PLACE = re.compile(r"\{(\w+)\}")
 _TRIES = 1000
 
 
@@ -36,7 +35,7 @@ class Asked:
 
     def fill(self, text: Text, lang: Lang) -> str:
         """The text with this asking's numbers in it; other braces are left alone."""
-        return _PLACE.sub(self._shown, text[lang])
+        return put(text[lang], self._shown)
 
     def answer(self) -> Number:
         """The right number of a `numeric`, for these values."""
@@ -44,14 +43,13 @@ class Asked:
             raise TypeError(f"{self.question.id} is not numeric")
         return self.question.answer.number(self.values)
 
-    def _shown(self, place: re.Match[str]) -> str:
-        name = place[1]
+    def _shown(self, name: str) -> str | None:
         if name in self.values:
             return show_number(self.values[name])
         # Prompts never name it (they would give it away); explanations of a drawn number need it.
         if name == "answer" and isinstance(self.question, Numeric):
             return show_number(self.answer())
-        return place[0]
+        return None
 
 
 def ask(question: Question, seed: int, code: "Excerpt | None" = None) -> Asked:

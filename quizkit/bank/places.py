@@ -1,0 +1,22 @@
+r"""Where a drawn number goes in a text: `{p}`. A formula's braces are no place: `\frac{p}{m}`."""
+
+import re
+from collections.abc import Callable
+
+# The argument of a command, and a brace right after another or after ^ and _, is the formula's.
+_PLACE = re.compile(r"\\[A-Za-z]+\{\w+\}|(?<![}^_])\{(\w+)\}")
+
+
+def put(text: str, shown: Callable[[str], str | None]) -> str:
+    """The text with what `shown` has for each name; a place for which it has nothing stays."""
+
+    def at(found: re.Match[str]) -> str:
+        value = shown(found[1]) if found[1] else None
+        return found[0] if value is None else value
+
+    return _PLACE.sub(at, text)
+
+
+def places(text: str) -> set[str]:
+    """The names in it."""
+    return {name for name in _PLACE.findall(text) if name}
