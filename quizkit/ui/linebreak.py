@@ -12,6 +12,7 @@ from rich.cells import cell_len
 _WIDE = re.compile(
     r"[\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef]"
 )
+_GAP = re.compile(r"\[\d+ $")  # "[2 ____]" is a gap only as long as it is in one piece
 _OPENING = frozenset("（《「『【〈〔［｛“‘([{￥")
 _CLOSING = frozenset("，。、；：？！）》」』】〉〕］｝”’…％～·,.;:?!)]}%")
 
@@ -78,4 +79,6 @@ def _may_break(text: str, at: int) -> bool:
 
 def _clings(text: str, at: int) -> bool:
     """Whether the characters around this place belong on one line."""
+    if text[at - 1] == " " and text[at] != " " and _GAP.search(text, max(0, at - 5), at):
+        return True
     return text[at - 1] in _OPENING or text[at] in _CLOSING

@@ -75,3 +75,8 @@ def test_rich_breaks_its_lines_by_it():
     with console.capture() as shown:
         console.print(Text("一二三四，五六"))
     assert shown.get() == "一二三\n四，五六\n"
+
+
+def test_a_gap_stays_with_its_number():
+    text = "and is idle for [2 ____] slots"
+    assert pieces(text, 18) == ["and is idle for ", "[2 ____] slots"]
