@@ -24,8 +24,8 @@ WORDS: Words = {
         "en": "Times are rounded to the columns there are.",
     },
     "timeline_unnumbered": {
-        "zh": "宽度不够，有些编号没有写出；加宽终端，或用 --svg",
-        "en": "Too narrow for every number: widen the terminal, or use --svg.",
+        "zh": "宽度不够，有些编号没有写出；加宽终端，或用 quizkit demo 的 --svg",
+        "en": "Too narrow for every number: widen the terminal, or use quizkit demo --svg.",
     },
     "timeline_narrow": {
         "zh": "太窄，画不下；只列出每个 rank 的执行顺序",

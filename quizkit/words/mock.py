@@ -55,7 +55,7 @@ WORDS: Words = {
     },
     "ask_cloze": {
         "zh": "按顺序填 {count} 个空，中间用分号隔开，回车交卷",
-        "en": "Fill the {count} gap(s) in order, with ; between, then Enter",
+        "en": "Fill all gaps ({count}) in order, with ; between, then Enter",
     },
     "ask_numeric": {
         "zh": "输入一个数（{unit}），回车交卷",
@@ -90,7 +90,7 @@ WORDS: Words = {
     },
     "all_gaps": {
         "zh": "一共 {count} 个空，都要填，用分号隔开。",
-        "en": "There are {count} gap(s); fill all, with ; between.",
+        "en": "Fill all gaps ({count}), with ; between.",
     },
     "left": {
         "zh": "先到这里，答过的和正在写的都已存盘。接着面：quizkit mock --resume",
@@ -210,7 +210,7 @@ WORDS: Words = {
     "list_title": {"zh": "可以面的脚本", "en": "Interviews"},
     "list_facts": {
         "zh": "{minutes} 分钟，{questions} 题，最多 {probes} 个追问",
-        "en": "{minutes} minutes, {questions} questions, {probes} follow-up(s) at most",
+        "en": "{minutes} minutes, {questions} questions, follow-ups: {probes} at most",
     },
     "list_start": {"zh": "开始：quizkit mock {script}", "en": "To start: quizkit mock {script}"},
     "history_none": {"zh": "还没有面过。", "en": "No interview yet."},

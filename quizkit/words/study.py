@@ -35,7 +35,7 @@ WORDS: Words = {
     },
     "vetoes": {
         "zh": "说了 {count} 句不该说的话，总分最多 {percent}%，不算通过。",
-        "en": "{count} thing(s) that must not be said: {percent}% at most, and no pass.",
+        "en": "Said, and must not be ({count}): {percent}% at most, and no pass.",
     },
     "not_a_number": {
         "zh": "“{text}”读不出数来。可以写 0.273、27.3%、3/11、1e9、12 GB。",

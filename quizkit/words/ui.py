@@ -257,7 +257,7 @@ WORDS: Words = {
     "trap_refuted": {"zh": "易错的算法被推翻", "en": "the trap is refuted"},
     "checks_hold": {
         "zh": "demo 自己的 {count} 项检查全部通过",
-        "en": "All {count} checks of the demo hold",
+        "en": "The demo's own checks all hold ({count})",
     },
     "check_fails": {
         "zh": "检查没过：{name}（测得 {measured}，要求 {relation} {expected}）",
