@@ -54,9 +54,9 @@ def section(title: str, *content: RenderableType) -> list[RenderableType]:
     return [Text(""), Text(title, "bold"), *content]
 
 
-def below(text: Text) -> RenderableType:
+def below(text: Text, by: int = 4) -> RenderableType:
     """Text under what it is about, set in on every line that it takes."""
-    return Padding(text, (0, 0, 0, 4), expand=False)
+    return Padding(text, (0, 0, 0, by), expand=False)
 
 
 def bracketed(words: Sequence[str], lang: Lang) -> str:

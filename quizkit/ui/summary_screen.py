@@ -5,7 +5,7 @@ from rich.text import Text
 
 from quizkit.tutor.desk import Summary
 from quizkit.ui.explain_screen import named
-from quizkit.ui.parts import section
+from quizkit.ui.parts import below, section
 from quizkit.words import say
 
 
@@ -25,7 +25,8 @@ def summary_screen(summary: Summary) -> RenderableType:
     if summary.myths:
         ranked = sorted(summary.myths.items(), key=lambda each: (-each[1], each[0]))
         met = [
-            Text.assemble("  ", named(myth, summary.names, lang), f" × {n}") for myth, n in ranked
+            below(Text.assemble(named(myth, summary.names, lang), f" × {n}"), 2)
+            for myth, n in ranked
         ]
         parts += section(say("ui.end_myths", lang), *met)
     coming: list[str] = []

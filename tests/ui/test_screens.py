@@ -126,9 +126,11 @@ def test_what_is_asked_next_can_be_understood():
 
 def test_the_end_says_first_that_it_is_the_end():
     when = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    summary = Summary(7, 2, 0, 90.0, (), {}, 0, when, "en")
+    summary = Summary(7, 2, 0, 90.0, (), {"as-if-one-word " * 6: 1}, 0, when, "en")
     shown = drawn(summary_screen(summary))
     assert "\nThat is all; everything is kept. Next review on 2026-03-01\n" in shown
+    assert "\n  as-if-one-word " in shown
+    assert not re.search("^as-if-one-word", shown, re.MULTILINE)  # set in on its second line too
     shown = drawn(summary_screen(replace(summary, lang="zh")))
     assert "\n到此为止，全部已保存。下次复习 2026-03-01\n" in shown
 
