@@ -26,11 +26,12 @@ def setting(question: Question, bindings: Bindings) -> Setting:
 
 
 def own_draw(question: Question, drawn: Bindings) -> bool:
-    """Whether the learner's own numbers are small enough to be run as they are."""
+    """Whether the learner's own numbers are run as they are: small enough, or listed in `at`."""
     proof = _proof(question)
-    if not isinstance(question, Numeric) or proof.when is None:
+    if not isinstance(question, Numeric):
         return False
-    return proof.when.truth(dict(drawn))
+    listed = any(dict(row) == dict(drawn) for row in rows(question))
+    return listed or (proof.when is not None and proof.when.truth(dict(drawn)))
 
 
 def nearest(question: Question, drawn: Bindings) -> Bindings:
