@@ -1,0 +1,300 @@
+"""A ring is not one rank bit for bit; it stays as near to fp64 if what it keeps is fp32.
+
+The trick
+    Merging is exact on paper; every number kept between two merges is rounded. A kernel writes its
+    partial output in bf16 anyway, and such errors average out. But an output kept in bf16 is
+    rounded again at each merge, over what it was before: the error grows as the root of the number
+    of merges. The lse is worse: near 6 bf16 steps by 1/32, so weights are off by percents, and a
+    block that adds less than half a step is never added. What is kept stays at home, fp32 or not;
+    dK and dV travel, and only they cost bytes. Each rank begins with its own block, so each merges
+    in an order of its own: other bits for the same sum, but the same ones at every run.
+    `pieces` cuts each rank's tokens, so that its merges are those of a ring `pieces` times larger.
+    "Wide" is fp32, for fp32 inputs fp64. No mask; a kernel rounds only what it writes.
+
+Watch
+    merges (shared)             joins of a row with what it has so far: ranks * pieces - 1
+    differ (shared)             share of outputs, as written, whose bits are not one kernel's
+    reordered (shared)          share of wide outputs whose bits change in another rank's order
+    reordered_written (shared)  the same once written in the dtype of the inputs
+    reordered_narrow (shared)   the same if partial outputs are kept in that dtype
+    rerun_differ (shared)       outputs and gradients that change when the same ring runs again
+    row_sum_off (shared)        lse kept narrow: how far from 1 backward's weights of a row add up
+    exact_error (shared)        the ring in fp64 against torch's attention, output and gradients
+    sent_bytes_backward         K and V once more, dK and dV wide
+    sent_bytes_backward_narrow  the same with dK and dV in the dtype of the inputs
+    torch_ring (shared)         1: torch's own ring was compared; 0: none to call, nothing checked
+    error_one (shared)          output of one kernel over whole rows against fp64: relative, rms
+    error_wide (shared)         the ring, all it keeps wide
+    error_narrow (shared)       partial outputs and sums of gradients kept in the inputs' dtype
+    error_lse (shared)          lse kept in that dtype, all else wide
+    grad_one (shared)           the worst of dq, dk and dv of one kernel
+    grad_wide (shared)          of the ring, all wide
+    grad_narrow (shared)        with outputs and sums kept narrow
+    grad_lse (shared)           with lse kept narrow
+    torch_exact (shared)        torch's ring in fp64 against torch's attention
+    torch_error (shared)        its output in the dtype of the inputs
+
+Run
+    quizkit demo ring-rounding --gpus 4
+    python demos/ring_rounding.py --ranks 2 --pieces 32 --dtype fp16
+    torchrun --nproc-per-node 4 demos/ring_rounding.py
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from _bench import (
+    Break,
+    Metrics,
+    all_gather,
+    check,
+    compared,
+    counted,
+    device,
+    exchange,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    run,
+    shared,
+    wire,
+)
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+TOPIC = "cp"
+
+KEPT, ORDERS = ("one", "wide", "narrow", "lse"), ("", "_written", "_narrow")
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+
+
+def wider(dtype: torch.dtype) -> torch.dtype:
+    """What sums are kept in that should not feel the dtype."""
+    return torch.float32 if dtype.itemsize == 2 else torch.float64
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """A kernel on one block: wide inside; the output is written narrow, its lse wide."""
+    wide = wider(q.dtype)
+    scores = q.to(wide) @ k.to(wide).mT / q.shape[-1] ** 0.5
+    lse = scores.logsumexp(-1, keepdim=True)
+    return ((scores - lse).exp() @ v.to(wide)).to(q.dtype), lse
+
+
+def pull_back(dout, q, k, v, out, lse: Tensor) -> tuple[Tensor, Tensor]:
+    """The backward kernel on one block, given whole rows' out and lse: dq, and dk with dv."""
+    narrow, scale, wide = q.dtype, q.shape[-1] ** -0.5, wider(q.dtype)
+    dout, q, k, v, out, lse = (x.to(wide) for x in (dout, q, k, v, out, lse))
+    weights = (q @ k.mT * scale - lse).exp()
+    dscores = weights * (dout @ v.mT - (dout * out).sum(-1, keepdim=True)) * scale
+    return (dscores @ k).to(narrow), torch.stack([dscores.mT @ q, weights.mT @ dout]).to(narrow)
+
+
+def cut(tensor: Tensor, pieces: int) -> tuple[Tensor, ...]:
+    """Views of its tokens, piece by piece."""
+    return tensor.chunk(pieces, dim=-2)
+
+
+def pass_on(block: Tensor) -> Tensor:
+    """My block goes ahead, and the one from behind is here."""
+    ahead, behind = (rank() + 1) % ranks(), (rank() - 1) % ranks()
+    return exchange(block, ahead, torch.empty_like(block), behind).wait()
+
+
+def ring(kv: Tensor) -> Iterator[Tensor]:
+    """The blocks of all ranks, mine first, then as they come round."""
+    for step in range(ranks()):
+        yield kv
+        if step < ranks() - 1:
+            kv = pass_on(kv)
+
+
+def forward(
+    q: Tensor, blocks: Iterable[Tensor], pieces: int, keep_out: torch.dtype, keep_lse: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """Attend to a piece at a time, and merge it with what the rows have so far."""
+    out = torch.zeros(q.shape, dtype=keep_out, device=q.device)
+    lse = torch.full((*q.shape[:-1], 1), -torch.inf, dtype=keep_lse, device=q.device)
+    for block in blocks:
+        for k, v in cut(block, pieces):
+            new_out, new_lse = attend(q, k, v)
+            # In the wider dtype of the two; to be kept, it is rounded to what keeps it.
+            both = torch.logaddexp(lse, new_lse)
+            out.copy_((lse - both).exp() * out + (new_lse - both).exp() * new_out)
+            lse.copy_(both)
+    return out, lse
+
+
+def backward(
+    dout: Tensor, q: Tensor, kv: Tensor, out: Tensor, lse: Tensor, pieces: int, keep: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """Blocks go round with the sums of their gradients on board; dq stays."""
+    dkv = torch.zeros(kv.shape, dtype=keep, device=q.device)
+    dout, q, out, lse = (torch.stack(cut(x, pieces)) for x in (dout, q, out, lse))
+    dq = torch.zeros(q.shape, dtype=keep, device=q.device)
+    for step, block in enumerate(ring(kv)):
+        dkv = pass_on(dkv) if step else dkv
+        for (k, v), sums in zip(cut(block, pieces), cut(dkv, pieces), strict=True):
+            found, from_pieces = pull_back(dout, q, k, v, out, lse)
+            dq += found  # adds, and rounds, in place
+            # Each piece of queries adds its own, as the ranks of a larger ring would.
+            for part in from_pieces.unbind(1):
+                sums.add_(part)
+    dkv = pass_on(dkv) if ranks() > 1 else dkv  # after its last visit it is one hop short of home
+    return torch.cat(dq.unbind(), dim=-2), dkv
+
+
+def reference(q: Tensor, k: Tensor, v: Tensor, dout: Tensor) -> Tensor:
+    """Torch's attention over everything, by autograd."""
+    q, k, v = (x.clone().requires_grad_() for x in (q, k, v))
+    out = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    return torch.stack([out, *torch.autograd.grad((out * dout).sum(), (q, k, v))]).detach()
+
+
+def torch_ring(q: Tensor, k: Tensor, v: Tensor, dout: Tensor) -> Tensor | None:
+    """Out, dq, dk, dv of torch's own ring over these ranks; None where it cannot be called."""
+    if q.device.type != "cpu":
+        return None  # the kernel below is the CPU's
+    try:
+        import torch._dynamo  # torch's ring asks for it: imported once, before the ranks are forked
+        import torch.distributed.tensor.experimental._context_parallel._attention as theirs
+
+        ahead, back = theirs._templated_ring_attention, theirs._templated_ring_attention_backward
+        kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        pull = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
+        options = theirs._cp_options
+        options.rotate_method = theirs._RotateMethod.ALL_TO_ALL
+        options.enable_load_balance = False
+        # fp32 for what it keeps is its default; fp64 must not be cut down to that.
+        options.convert_to_f32 = q.dtype != torch.float64
+    except (ImportError, AttributeError):
+        return None  # a private entry, which moves from version to version
+    q, k, v, dout = (x[None].contiguous() for x in (q, k, v, dout))
+    group = dist.distributed_c10d._get_default_group()
+    out, lse, *_ = ahead(group, 2, kernel, q, k, v, False, dropout_p=0.0)
+    found = back(group, 2, pull, dout, "grad_out", q, k, v, out, lse, False, dropout_p=0.0)
+    return torch.cat([out, *found[:3]])
+
+
+def main(
+    seq: int = 384,
+    heads: int = 4,
+    dim: int = 32,
+    pieces: int = 4,
+    dtype: Literal["bf16", "fp16", "fp32"] = "bf16",
+) -> Metrics:
+    """The same ring, what it keeps being wide or narrow, against fp64 and against one kernel."""
+    blocks = ranks() * max(pieces, 1)
+    if min(seq, heads, dim, pieces) < 1 or seq % blocks:
+        near = max(seq // blocks, 1) * blocks
+        refuse(f"sizes start at 1, and {blocks} must divide seq: use {near} or {near + blocks}")
+    narrow, wide, fp64 = DTYPES[dtype], wider(DTYPES[dtype]), torch.float64
+    inputs = torch.randn(4, heads, seq, dim, dtype=fp64).to(device(), narrow)
+
+    def shard(tensors: Tensor, owner: int) -> Tensor:
+        return cut(tensors, ranks())[owner]
+
+    mine = shard(inputs[0], rank()), shard(inputs[1:3], rank()), shard(inputs[3], rank())
+
+    def travel(inner: torch.dtype, keep: torch.dtype, keep_lse: torch.dtype):
+        q, kv, dout = (x.to(inner) for x in mine)
+        out, lse = forward(q, ring(kv), pieces, keep, keep_lse)
+        with wire() as sent:
+            dq, dkv = backward(dout, q, kv, out, lse, pieces, keep)
+        written = torch.stack([x.to(inner) for x in (out, dq, *dkv)])
+        return written, out, lse, sent.sent_bytes
+
+    truth = shard(reference(*inputs.double()), rank())
+    q, k, v, dout = inputs
+    out, lse = attend(q, k, v)
+    dq, dkv = pull_back(dout, q, k, v, out, lse)
+    one = shard(torch.stack([out, dq, *dkv]), rank())
+    in_fp64, _, true_lse, _ = travel(fp64, fp64, fp64)
+    in_wide, out, _, bytes_wide = travel(narrow, wide, wide)
+    in_narrow, _, _, bytes_narrow = travel(narrow, narrow, wide)
+    in_lse, _, lse, _ = travel(narrow, wide, narrow)
+    again, out_again, _, _ = travel(narrow, wide, wide)
+
+    # The same queries, merged in the order in which another rank meets the blocks.
+    apart = torch.zeros(3, dtype=fp64, device=device())
+    for first in set(range(ranks())) - {rank()}:
+        met = [shard(inputs[1:3], (first - step) % ranks()) for step in range(ranks())]
+        x, y = (forward(mine[0], met, pieces, keep, wide)[0] for keep in (wide, narrow))
+        changed = (x != out), (x.to(narrow) != in_wide[0]), (y != in_narrow[0])
+        apart += torch.stack([x.sum() for x in changed]) / (ranks() - 1)
+
+    official = [torch_ring(*shard(inputs, rank()).to(x)) for x in (fp64, narrow)]
+    theirs = [x for x in official if x is not None]  # both or none
+    found = [one, in_wide, in_narrow, in_lse, *theirs[1:]]
+    squares = torch.stack([truth, *(x.double() - truth for x in found)]).square().sum((-1, -2, -3))
+    changed = (again != in_wide).sum() + (out_again != out).sum()
+    counts = torch.stack([*apart, (in_wide[0] != one[0]).sum(), changed])
+    sums = torch.stack(all_gather(torch.cat([squares.flatten(), counts]))).sum(0)
+    error = (sums[:-5].view(-1, 4)[1:] / sums[:4]).sqrt()
+    errors, grads = error[:, 0].tolist(), error[:, 1:].amax(-1).tolist()
+    *reordered, differ = (sums[-5:-1] / inputs[0].numel()).tolist()
+    off = max_error((true_lse - lse).exp(), torch.ones_like(true_lse))
+    worst = [max_error(in_fp64, truth), off, max_error(theirs[0], truth) if theirs else 0.0]
+    worst = torch.tensor(worst, dtype=fp64, device=device())
+    exact_error, row_sum_off, torch_exact = torch.stack(all_gather(worst)).amax(0).tolist()
+
+    check("in fp64 the ring is full attention", exact_error, "<", 1e-12)
+    check("output within twice one kernel's error", errors[1], "<=", 2 * errors[0])
+    check("gradients within twice one kernel's error", grads[1], "<=", 2 * grads[0])
+    check("the same ring gives the same bits again", int(sums[-1]), "==", 0)
+    metrics = {f"error_{x}": shared(compared(y)) for x, y in zip(KEPT, errors, strict=False)}
+    metrics |= {f"grad_{x}": shared(compared(y)) for x, y in zip(KEPT, grads, strict=False)}
+    if theirs:
+        check("in fp64 torch's ring is full attention", torch_exact, "<", 1e-12)
+        named = {"torch_exact": torch_exact, "torch_error": errors[-1]}
+        metrics |= {name: shared(compared(value)) for name, value in named.items()}
+    return {
+        "merges": shared(counted(blocks - 1)),
+        "differ": shared(counted(differ)),
+        **{f"reordered{x}": shared(counted(y)) for x, y in zip(ORDERS, reordered, strict=True)},
+        "rerun_differ": shared(counted(int(sums[-1]))),
+        "row_sum_off": shared(compared(row_sum_off)),
+        "exact_error": shared(compared(exact_error)),
+        "sent_bytes_backward": counted(bytes_wide),
+        "sent_bytes_backward_narrow": counted(bytes_narrow),
+        "torch_ring": shared(counted(len(theirs) // 2)),
+        **metrics,
+    }
+
+
+BREAKS = {
+    "out-like-q": Break(
+        old="out = torch.zeros(q.shape, dtype=keep_out, device=q.device)",
+        new="out = torch.zeros_like(q)",
+        expect="output within twice one kernel's error",
+        ranks=2,
+        source="an accumulator made like the query takes over its dtype; copy_ rounds in silence",
+    ),
+    "lse-like-q": Break(
+        old="lse = torch.full((*q.shape[:-1], 1), -torch.inf, dtype=keep_lse, device=q.device)",
+        new="lse = q.new_full((*q.shape[:-1], 1), -torch.inf)",
+        expect="output within twice one kernel's error",
+        ranks=1,
+        source="the same slip with the lse, whose steps in bf16 are percents of a weight",
+    ),
+    "gradients-like-kv": Break(
+        old="dkv = torch.zeros(kv.shape, dtype=keep, device=q.device)",
+        new="dkv = torch.zeros_like(kv)",
+        expect="gradients within twice one kernel's error",
+        ranks=2,
+        source="dK and dV travel in bf16, for half the bytes; each rank's share is rounded away",
+    ),
+    "as-they-arrive": Break(
+        old="for block in blocks:",
+        new="for block in sorted(blocks, key=lambda _: torch.rand(()).item()):",
+        expect="the same ring gives the same bits again",
+        ranks=3,
+        source="merging whatever is there first, as code that gathers from several streams may",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
