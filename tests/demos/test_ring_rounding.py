@@ -22,8 +22,8 @@ def numbers(run: Run, ranks: int, **args: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("dtype", ["bf16", "fp16", "fp32"])
 def test_what_is_kept_wide_forgets_how_many_merges_there_were(run: Run, dtype: str) -> None:
-    small, large = (numbers(run, 2, dtype=dtype, pieces=pieces) for pieces in (2, 16))
-    assert (small["merges"], large["merges"]) == (3, 31)
+    small, large = (numbers(run, 2, dtype=dtype, pieces=pieces) for pieces in (2, 8))
+    assert (small["merges"], large["merges"]) == (3, 15)
     assert small["error_one"] == large["error_one"]
     for what in ("error", "grad"):
         one, wide = large[f"{what}_one"], large[f"{what}_wide"]
@@ -31,9 +31,9 @@ def test_what_is_kept_wide_forgets_how_many_merges_there_were(run: Run, dtype: s
         assert wide == pytest.approx(2**0.5 * one, rel=0.06)
         assert wide == pytest.approx(small[f"{what}_wide"], rel=0.02)
         # Rounded at each merge: the sum so far, whose errors add up as squares.
-        narrow = (1.5 + 32 / 2) ** 0.5 * one
+        narrow = (1.5 + 16 / 2) ** 0.5 * one
         assert large[f"{what}_narrow"] == pytest.approx(narrow, rel=0.1)
-        assert large[f"{what}_lse"] > 5 * wide > 5 * one
+        assert large[f"{what}_lse"] > 5 * wide
 
 
 def test_in_bf16_an_lse_stops_growing(run: Run) -> None:
@@ -92,18 +92,12 @@ def test_where_torch_has_no_ring_nothing_is_said_of_it(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("name", DEMO.breaks)
 def test_a_break_turns_its_check_red_from_its_number_of_ranks_on(run: Run, name: str) -> None:
     planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
+    red = failed(run(planted.ranks, name))
+    # An lse that is off spoils the gradients too. In fp64 nothing that is kept is narrow.
+    also = ["gradients within twice one kernel's error"] if name == "lse-like-q" else []
+    assert red == [planted.expect, *also]
     if planted.ranks > 1:
         assert run(planted.ranks - 1, name)["verdict"] == "pass"
-
-
-def test_what_a_break_leaves_right(run: Run) -> None:
-    assert failed(run(2, "gradients-like-kv")) == ["gradients within twice one kernel's error"]
-    assert failed(run(2, "out-like-q")) == ["output within twice one kernel's error"]
-    # Nothing that is kept is narrow in fp64: there every one of them is exact.
-    for name in DEMO.breaks:
-        report = run(3, name)
-        assert "in fp64 the ring is full attention" not in failed(report)
 
 
 @pytest.mark.parametrize(
