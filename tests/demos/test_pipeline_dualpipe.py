@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.calc.schedule import Costs, order, place, simulate
+from quizkit.calc.schedule import Costs, Name, order, place, simulate
 
 from .conftest import Run, failed
 
@@ -18,7 +18,7 @@ SOURCE = (DEMOS / "pipeline_dualpipe.py").read_text(encoding="utf-8")
 def two_sided(near: int, far: int, microbatches: int) -> list[list[tuple[str, int, int]]]:
     """The schedule by itself: the file's other lines need torch."""
     tree = ast.parse(SOURCE).body
-    wanted = [
+    wanted: list[ast.stmt] = [
         node
         for node in tree
         if (isinstance(node, ast.ImportFrom) and node.module == "collections")
@@ -64,7 +64,11 @@ def test_the_laws_hold_on_real_ranks(run: Run, p: int, m: int) -> None:
 def test_the_clock_says_what_the_simulator_says(run: Run, f: float, b: float, w: float) -> None:
     p, m = 4, 8
     measured = run(p, microbatches=m, forward=f, backward_input=b, backward_weight=w)["metrics"]
-    for name, theirs, share in (("dualpipe", "dualpipe", 1), ("dualpipe_v", "dualpipe-v", 2)):
+    pairs: list[tuple[str, Name, int]] = [
+        ("dualpipe", "dualpipe", 1),
+        ("dualpipe_v", "dualpipe-v", 2),
+    ]
+    for name, theirs, share in pairs:
         costs = Costs(f / share, b / share, w / share)
         played = simulate(order(theirs, p, m), place(theirs, p, m), costs)
         assert measured[f"idle_{name}"] == pytest.approx(played.makespan - m * (f + b + w))
