@@ -1,5 +1,6 @@
 """What can be learned from a verdict: why, why each option, what to say aloud, what comes next."""
 
+import re
 from collections.abc import Mapping
 
 from rich.cells import cell_len
@@ -20,6 +21,8 @@ from quizkit.words import Lang, say
 
 # Columns: "is that right?" says nothing without what went before. English takes more for as much.
 _LEANS: dict[Lang, int] = {"zh": 120, "en": 180}
+# A sentence to be judged: "is the note right?" says nothing without it.
+_QUOTED = re.compile(r"“[^”]{8,}”|\"[^\"]{16,}\"")
 
 
 def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
@@ -92,7 +95,11 @@ def followup(moment: Moment, plain: bool) -> list[RenderableType]:
 def _asks(prompt: str, lang: Lang) -> str:
     """The end of a prompt, where the question is, and what so short a question leans on."""
     *before, end = prompt.strip().split("\n\n")
-    while before and (cell_len(end) < _LEANS[lang] or before[-1].endswith((":", "："))):
+    while before and (
+        cell_len(end) < _LEANS[lang]
+        or before[-1].endswith((":", "："))
+        or _QUOTED.search("".join(before))
+    ):
         end = f"{before.pop()}\n\n{end}"
     return end
 

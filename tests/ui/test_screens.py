@@ -120,6 +120,7 @@ def test_what_is_asked_next_can_be_understood():
     assert f"{told} {asked}" in following(told, asked)
     assert told in following(told, f"Stages are alike and {long[:116]}")  # English takes more room
     assert told not in following(told, long)
+    assert "steals time" in following('A note: "Each message steals time."', long)
     assert "Count:" in following("Count:", points)  # a list is nothing without what it lists
     assert following(asked).startswith(asked)
 
