@@ -155,7 +155,7 @@ def backward_by_head(q_parts, kv_parts, dout_parts, seen):
     for q, kv, dout in zip(q_parts, kv_parts, dout_parts, strict=True):
         q, kv = q.detach().requires_grad_(), kv.detach().requires_grad_()
         out = attend(q, Gathered.apply(kv, start_gather(kv)), seen)
-        gradients.append(torch.autograd.grad(out, (q, kv), dout))
+        gradients.append(torch.autograd.grad((out * dout).sum(), (q, kv)))
     dq, dkv = zip(*gradients, strict=True)
     return torch.cat(dq), torch.cat(dkv, 1)
 
@@ -175,7 +175,8 @@ def on_one_rank(q, kv, dout, document, official):
         whole = kv.repeat_interleave(len(q) // kv.shape[1], 1)
         scores = q @ whole[0].mT / q.shape[-1] ** 0.5
         out = scores.masked_fill(~seen, -torch.inf).softmax(-1) @ whole[1]
-    return SimpleNamespace(out=out.detach(), grads=torch.autograd.grad(out, (q, kv), dout))
+    grads = torch.autograd.grad((out * dout).sum(), (q, kv))
+    return SimpleNamespace(out=out.detach(), grads=grads)
 
 
 def main(
@@ -208,7 +209,7 @@ def main(
         out, held, kept = forward([q], [kv], seen, clock)
         at_once = round(clock.makespan(), 9)
     with wire() as sent_back:
-        dq, dkv = torch.autograd.grad(out, (q, kv), dout)
+        dq, dkv = torch.autograd.grad((out * dout).sum(), (q, kv))
     parts = q.chunk(kv_heads), kv.chunk(kv_heads, 1), dout.chunk(kv_heads)
     with torch.no_grad(), virtual_clock("by head", gather_time / kv_heads) as clock:
         out_by_head, held_by_head, kept_by_head = forward(*parts[:2], seen, clock)

@@ -151,7 +151,7 @@ def on_one_rank(inputs, lengths, official):
     else:
         scores = q @ k.mT / q.shape[-1] ** 0.5
         out = scores.masked_fill(~seen, -torch.inf).softmax(-1) @ v
-    return torch.stack([out.detach(), *torch.autograd.grad(out, (q, k, v), inputs[3])])
+    return torch.stack([out.detach(), *torch.autograd.grad((out * inputs[3]).sum(), (q, k, v))])
 
 
 def main(
@@ -193,7 +193,7 @@ def main(
         with virtual_clock(layout.replace("_", " ")) as clock:
             out, blocks, work = ring(q, kv, masks, tile, clock)
             makespan = round(clock.makespan(), 9)
-        dq, *dkv = torch.autograd.grad(out, [q, *blocks], dout)
+        dq, *dkv = torch.autograd.grad((out * dout).sum(), [q, *blocks])
         ours = torch.stack([out.detach(), dq, *go_home(dkv)])
         off = [max_error(ours, truth[:, :, held]) for truth in (plain, sdpa)]
         check(f"{layout}: output and gradients as on one process", off[0], "<", 1e-12)
@@ -208,6 +208,9 @@ def main(
         laws["imbalance"][layout] = shared(counted((total.max() / mean).item()))
         laws["lockstep"][layout] = shared(counted((steps.amax(0).sum() / mean).item()))
         laws["makespan"][layout] = shared(clocked(makespan))
+        busiest, lockstep = total.max() / len(held) ** 2, steps.amax(0).sum() / len(held) ** 2
+        check("no ring ends before its busiest rank", makespan, ">=", busiest - 1e-8)
+        check("no ring ends later than in lockstep", makespan, "<=", lockstep + 1e-8)
         if layout == "per_document":
             slowest = (steps.amax(0) - steps.amin(0)).max().item()
             check("per_document: all ranks do the same at every step", slowest, "==", 0)

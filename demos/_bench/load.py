@@ -199,7 +199,10 @@ class Script:
                     found |= {each.name: () for each in names if each.name not in found}
                 case ast.ImportFrom(module=str(module), names=names, level=0):
                     found[module] = found.get(module, ()) + tuple(each.name for each in names)
-                case ast.Call(func=ast.Attribute(attr="backward"), args=[_, *_]):
+                case (
+                    ast.Call(func=ast.Attribute(attr="backward"), args=[_, *_])
+                    | ast.Call(func=ast.Attribute(attr="grad"), args=[_, _, _, *_])
+                ):
                     # Given a gradient, torch imports this, and five hundred modules with it.
                     found.setdefault("torch.fx.experimental.symbolic_shapes", ())
         folder = self.path.parent

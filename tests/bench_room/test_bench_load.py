@@ -51,14 +51,20 @@ def test_a_demo_is_read_without_being_run(script: load.Script):
 
 
 def test_a_backward_that_is_given_a_gradient_imports_in_torch(tmp_path):
-    wanted = {}
-    for name, call in (("lone", "loss.backward()"), ("given", "y.backward(gradient)")):
+    wanted, calls = {}, {"lone": "loss.backward()", "given": "y.backward(gradient)"}
+    calls |= {
+        "asked": "torch.autograd.grad(loss, y)",
+        "both": "torch.autograd.grad(y, y, gradient)",
+    }
+    for name, call in calls.items():
         path = tmp_path / f"{name}.py"
         path.write_text(
             f"{DEMO.partition('BREAKS')[0]}\n\ndef step(y, loss, gradient):\n    {call}\n"
         )
         wanted[name] = set(load.Script(path).imports)
     assert wanted["given"] - wanted["lone"] == {"torch.fx.experimental.symbolic_shapes"}
+    assert wanted["asked"] == wanted["lone"]
+    assert wanted["both"] == wanted["given"]
 
 
 def test_a_bug_is_planted_before_the_breaks_and_nowhere_else(script: load.Script):
