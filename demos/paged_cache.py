@@ -239,25 +239,25 @@ def main(
     model = [torch.randn(each, dtype=torch.float64).to(device()) for each in shapes]
     model[-1] /= width**0.5
     first, second = torch.randint(VOCABULARY, (2, prompt)).tolist()
+    prompts = [first, second, first[:common] + second[common:]]
     later = torch.randint(VOCABULARY, (samples + 2, steps + 2))
     later[:samples, 0] = torch.arange(samples)  # no two samples say the same
-    prompts = [first, second, first[:common] + second[common:]]
     pool = Pool((samples + 2) * -(-length // block), block, layers)
     served, found = serve(prompts, later.tolist(), model, pool)
     gaps = {}
     for kind, group in served.items():
-        ours = torch.cat([out for seq in group for out in seq.outputs])
-        ran = [sum(map(len, seq.outputs)) for seq in group]
-        truth = [one_process(seq.tokens, model)[-n:] for seq, n in zip(group, ran, strict=True)]
-        gaps[kind] = max_error(ours, torch.cat(truth))
-    tokens, slots, empty = occupy(longest, block)
-    _, reserved, _ = occupy(longest, longest)  # one block of the longest length each
+        ours = [torch.cat(seq.outputs) for seq in group]
+        truth = [one_process(x.tokens, model)[-len(y) :] for x, y in zip(group, ours, strict=True)]
+        gaps[kind] = max_error(torch.cat(ours), torch.cat(truth))
+    (tokens, slots, empty), (_, reserved, _) = occupy(longest, block), occupy(longest, longest)
 
     check("a request alone equals the whole sequence", gaps["step"], "<", 1e-12)
     check("samples equal sequences of their own", gaps["fork"], "<", 1e-12)
     check("a hit changes no output", gaps["hit"], "<", 1e-12)
     check("one block for each beginning", found["blocks_samples"], "==", found.pop("begun"))
+    check("copies while others read", pool.copies, "==", (samples - 1) * bool(prompt % block))
     check("all blocks come home", found["blocks_left"], "==", 0)
+    check("no free block is to be found", len(pool.known), "==", 0)
     check("only the last block has room to spare", empty, "<=", block - 1)
     found |= {"utilisation_paged": tokens / slots, "utilisation_reserved": tokens / reserved}
     metrics = {name: shared(counted(n)) for name, n in (found | {"empty_most": empty}).items()}
