@@ -3,7 +3,7 @@
 The trick
     Token i predicts token i + 1. A rank that shifts its own tokens by one loses the target of its
     last one to a neighbour, and where its shard is not in one piece it takes a token from elsewhere
-    for the next: c - 1 wrong targets a sequence with contiguous shards, 2c - 2 with zigzag, nearly
+    for the next: c - 1 targets of a sequence go wrong with contiguous shards, 2c - 2 with zigzag,
     all with striped ones. So shift the whole sequence, then cut tokens and labels by the same ids.
     Shards have unlike numbers of targets (prompts, padding and the last token have none): each rank
     divides its SUM of losses by the count of all ranks, and a mean of means is something else; of

@@ -1,4 +1,4 @@
-"""Two dimensions: heads are cut inside a group, K and V go round between groups; both are needed.
+"""Two dimensions: heads are cut inside a group, K and V go round between groups, in fewer hops.
 
 The trick
     Ulysses ends at the number of heads, a ring has no end but sends more with every rank. So lay

@@ -8,7 +8,7 @@ The trick
     The gradient of an all-to-all is the all-to-all back. More ranks than heads cannot work. More
     ranks than KV heads can: a KV head goes to each rank whose queries look at it, and what those
     found for it is summed on the way back. An all-to-all of a tensor sends (P-1)/P of a shard,
-    a ring sends P-1 shards of K and V: Ulysses wins by far, until GQA has few K and V to send.
+    a ring P-1 shards of K and V: on many ranks Ulysses wins by far, until GQA has few K and V.
 
 Watch
     calls_forward   all-to-alls in the forward

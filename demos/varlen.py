@@ -186,10 +186,10 @@ def main(
     """First come `longs` long documents; the others have short tokens, one less, ... and again."""
     smallest = min(bucket, limit, width, spread, short - spread, long - 1, documents - 1)
     if smallest < 1 or longs < 0 or not 0 <= pair < inf or documents < max(ranks(), longs):
-        refuse("sizes start at 1, documents at 2, ranks and longs, long at 2, short above spread")
+        least = f"documents {max(ranks(), longs, 2)}, long 2, short {max(spread, 1) + 1}, longs 0"
+        refuse(f"too small, or pair not finite: at least {least}, pair 0, all else 1")
     lengths = [long if i < longs else short - (i - longs) % spread for i in range(documents)]
     total, like = sum(lengths), {"dtype": torch.float64, "device": device()}
-
     shapes = {"tokens": (11, width), "places": (total, width), "weight": (width, 3 * width)}
     model = torch.nn.ParameterDict({name: torch.randn(s, **like) / 2 for name, s in shapes.items()})
     texts = torch.randint(EOS + 1, 11, (total,), device=device()).split(lengths)
