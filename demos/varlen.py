@@ -225,9 +225,9 @@ def main(
     for layout in ("padded", "bucketed", "masked", "varlen"):
         tally = Counter()
         errors.append(compare(layout, *run_layout(layout, mine, tally)))
-        for kind in ("tokens", "scores"):
-            metrics[f"{kind}_{layout}"] = counted(int(everyone(tally[kind]).sum()))
-        pairs = int(everyone(tally["pairs"]).sum())
+        counts = torch.tensor([tally[kind] for kind in ("tokens", "scores", "pairs")])
+        tokens, scores, pairs = all_reduce(counts.to(device())).tolist()
+        metrics |= {f"tokens_{layout}": counted(tokens), f"scores_{layout}": counted(scores)}
         check("as many pairs as alone", pairs, "==", sum(n * (n + 1) // 2 for n in lengths))
 
     # All documents in one row, and the first of them changed up to its EOS.
