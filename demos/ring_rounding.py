@@ -1,13 +1,13 @@
-"""A ring is not one rank bit for bit; it stays as near to fp64 if what it keeps is fp32.
+"""A ring is not one rank bit for bit; keeping fp32, it errs sqrt(2) times as much at any size.
 
 The trick
-    Merging is exact on paper; every number kept between two merges is rounded. A kernel writes its
-    partial output in bf16 anyway, and such errors average out. But an output kept in bf16 is
-    rounded again at each merge, over what it was before: the error grows as the root of the number
-    of merges. The lse is worse: near 6 bf16 steps by 1/32, so weights are off by percents, and a
-    block that adds less than half a step is never added. What is kept stays at home, fp32 or not;
-    dK and dV travel, and only they cost bytes. Each rank begins with its own block, so each merges
-    in an order of its own: other bits for the same sum, but the same ones at every run.
+    Merging is exact on paper; every number kept between two merges is rounded. Kernels write
+    partial outputs in bf16 anyway: all such errors weigh as much as the one rounding of the result.
+    An output kept in bf16 is rounded again at each merge, over what it was before: the error grows
+    as the root of the number of merges. The lse is worse: near 6 bf16 steps by 1/32, so weights are
+    off by percents, and a block that adds less than half a step is never added. What is kept stays
+    at home, fp32 or not; dK and dV travel, and only they cost bytes. Each rank begins with its own
+    block and merges in an order of its own: other bits, but the same ones at every run.
     `pieces` cuts each rank's tokens, so that its merges are those of a ring `pieces` times larger.
     "Wide" is fp32, for fp32 inputs fp64. No mask; a kernel rounds only what it writes.
 

@@ -30,7 +30,7 @@ IN_CHINESE = {
     "pipeline-zero": "流水线里 ZeRO-1 通信量等于一次 all-reduce；ZeRO-2、3 每个 micro-batch 都付。",
     "pipeline-zero-bubble": "反向拆成两半：相邻 stage 只等 B，W 拿来填空档。",
     "ring-attention": "ring attention 是精确的：Q 不动，K、V 转圈，局部 softmax 再合并。",
-    "ring-rounding": "环和单卡不会逐位相同；留下来的中间结果用 fp32，离 fp64 就一样近。",
+    "ring-rounding": "环和单卡不会逐位相同；中间结果留 fp32，误差约是单卡的 √2 倍，环多大都一样。",
     "ring-ulysses": "两维一起切：组内按头换，组间 K、V 转圈；头数不再封顶，圈也短了。",
     "rope-context": "RoPE 按 token 的全局位置转：序列怎么切都行，一条消息也不用发。",
     "sequence-parallel": "矩阵乘之间各 token 互不相干：norm、dropout 按 token 切，前向字节不变。",
