@@ -63,7 +63,7 @@ TOPIC = "attention"
 
 def places_of(owner, how):
     """Where in the sequence the tokens of one rank stand."""
-    places = torch.arange(how.seq, device=device())
+    places = torch.arange(how.first, how.first + how.seq, device=device())
     if how.layout == "contiguous":
         return places.chunk(ranks())[owner]
     if how.layout == "striped":
@@ -186,7 +186,8 @@ def main(
             refuse(f"{name} must be a multiple of {of}, not {size}: {near} or {near + of}")
     if not (1 <= base <= 1e7 and 1 <= context <= 2**17):
         refuse("base lies between 1 and 10000000, context between 1 and 131072")
-    how = SimpleNamespace(seq=seq, dim=dim, layout=layout, pairing=pairing, base=base)
+    how = SimpleNamespace(seq=seq, first=0, dim=dim, layout=layout, pairing=pairing, base=base)
+    later = SimpleNamespace(**vars(how) | {"first": 1000})
 
     # Every rank draws the same q, k, v and gradient of the output, and keeps its own tokens.
     inputs = torch.randn(4, heads, seq, dim, dtype=torch.float64).to(device())
@@ -207,9 +208,9 @@ def main(
     attended, all_sent = (each.sent_messages + each.collectives for each in (attention, both))
     q, k, v = (t.detach() for t in (q, k, v))
 
-    def error_by(ids, pairing=pairing, later=0, q=q, k=k):
-        """How far my outputs are off if places (keys' by `later` more), or pairs, are these."""
-        turned = rope(q, ids, how, pairing), rope(k, ids + later, how, pairing)
+    def error_by(ids, pairing=pairing, keys=0, q=q, k=k, how=how):
+        """How far my outputs are off if places (keys' by `keys` more), or pairs, are these."""
+        turned = rope(q, ids, how, pairing), rope(k, ids + keys, how, pairing)
         return max_error(attend(*turned, v, how), truth[0])
 
     slots = torch.arange(len(mine), device=device())
@@ -218,8 +219,8 @@ def main(
     errors = {
         "slice": error_by(rank() * len(mine) + slots),
         "local": error_by(slots),
-        "shift": error_by(mine + 1000),
-        "keys_shift": error_by(mine, later=1000),
+        "shift": error_by(mine + 1000, how=later),  # the mask counts on from there too
+        "keys_shift": error_by(mine, keys=1000),
         "mixed": error_by(mine, other),
         "rearranged": error_by(mine, other, q=moved_q, k=moved_k),
         "keys_rearranged": error_by(mine, other, k=moved_k),
