@@ -1,7 +1,7 @@
 """What can be learned from a verdict: why, why each option, what to say aloud, what comes next."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -28,7 +28,9 @@ _QUOTED = re.compile(r"“[^”]{8,}”|\"[^\"]{16,}\"")
 def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
     """Why the answer is what it is."""
     text = prose(moment.asked.fill(moment.question.explain, moment.lang), plain)
-    parts = section(say("ui.explain", moment.lang), text)
+    values = ", ".join(f"{name} = {value}" for name, value in _letters(moment))
+    told = [Text(say("ui.letters", moment.lang, values=values), "dim")] if values else []
+    parts = section(say("ui.explain", moment.lang), *told, text)
     if isinstance(moment.question, Choice) and not moment.why:
         wrong = [i for i in Draft(moment.given).picked if not moment.question.options[i].correct]
         for index in wrong:
@@ -36,6 +38,20 @@ def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
             if option.why:
                 parts += [Text(""), _why_option(moment, index, option, plain)]
     return parts
+
+
+def _letters(moment: Moment) -> Iterator[tuple[str, str]]:
+    """The drawn numbers that the explanation calls by a letter and the prompt did not."""
+    prompt, explain = (
+        text[moment.lang] for text in (moment.question.prompt, moment.question.explain)
+    )
+    for name, value in moment.asked.values.items():
+        # Neither "a token" nor "a rank's" nor the e of an exponential is meant.
+        article = "(?! [a-z])" if name == "a" else ""
+        used = rf"(?<![\w\\'’{{]){re.escape(name)}(?![\w}}^'’]){article}"
+        said = rf"(?<!\w){re.escape(name)}\$? = \{{{re.escape(name)}\}}"
+        if re.search(used, explain, re.ASCII) and not re.search(said, prompt):
+            yield name, show_number(value)
 
 
 def why(moment: Moment, plain: bool) -> list[RenderableType]:

@@ -209,6 +209,7 @@ WORDS: Words = {
     "trap": {"zh": "易错点", "en": "Trap"},
     "trap_value": {"zh": "`{formula}` = {value}", "en": "`{formula}` = {value}"},
     "explain": {"zh": "讲解", "en": "Why"},
+    "letters": {"zh": "这道题里 {values}", "en": "Here {values}"},
     "why": {"zh": "逐项解释", "en": "Option by option"},
     "why_traps": {"zh": "常见的错法", "en": "How people get it wrong"},
     "why_none": {"zh": "这一题没有逐项解释", "en": "This question has no options to go through"},

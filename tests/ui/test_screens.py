@@ -125,6 +125,18 @@ def test_what_is_asked_next_can_be_understood():
     assert following(asked).startswith(asked)
 
 
+def test_a_letter_of_the_explanation_is_given_its_number():
+    moment = judged("number")
+    values = {"p": 4, "m": 8, "s": 96}
+    texts = Text(*["Stages: {p}, $m$ = {m}."] * 2), Text(*["A rank's s/p of m, not {s}."] * 2)
+    question = replace(moment.question, prompt=texts[0], explain=texts[1])
+    asked = replace(moment.asked, question=question, values=values)
+    assert "Here p = 4, s = 96" in drawn(verdict_screen(replace(moment, asked=asked), 80))
+    plain = replace(question, explain=Text(*["A rank's {p}."] * 2))
+    asked = replace(asked, question=plain)
+    assert "Here " not in drawn(verdict_screen(replace(moment, asked=asked), 80))
+
+
 def test_the_end_says_first_that_it_is_the_end():
     when = datetime(2026, 3, 1, 12, tzinfo=UTC)
     summary = Summary(7, 2, 0, 90.0, (), {"as-if-one-word " * 6: 1}, 0, when, "en")
