@@ -50,7 +50,8 @@ def _letters(moment: Moment) -> Iterator[tuple[str, str]]:
         article = "(?! [a-z])" if name == "a" else ""
         used = rf"(?<![\w\\'’{{]){re.escape(name)}(?![\w}}^'’]){article}"
         said = rf"(?<!\w){re.escape(name)}\$? = \{{{re.escape(name)}\}}"
-        if re.search(used, explain, re.ASCII) and not re.search(said, prompt):
+        letter = len(name) == 1 and re.search(used, explain, re.ASCII)
+        if letter and not re.search(said, prompt):
             yield name, show_number(value)
 
 

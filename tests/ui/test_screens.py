@@ -127,8 +127,11 @@ def test_what_is_asked_next_can_be_understood():
 
 def test_a_letter_of_the_explanation_is_given_its_number():
     moment = judged("number")
-    values = {"p": 4, "m": 8, "s": 96}
-    texts = Text(*["Stages: {p}, $m$ = {m}."] * 2), Text(*["A rank's s/p of m, not {s}."] * 2)
+    values = {"p": 4, "m": 8, "s": 96, "layers": 3}
+    texts = (
+        Text(*["Stages: {p}, $m$ = {m}."] * 2),
+        Text(*["A rank's s/p of m in its layers, not {s}."] * 2),
+    )
     question = replace(moment.question, prompt=texts[0], explain=texts[1])
     asked = replace(moment.asked, question=question, values=values)
     assert "Here p = 4, s = 96" in drawn(verdict_screen(replace(moment, asked=asked), 80))
