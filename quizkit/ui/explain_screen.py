@@ -48,7 +48,7 @@ def _letters(moment: Moment) -> Iterator[tuple[str, str]]:
     for name, value in moment.asked.values.items():
         # Neither "a token" nor "a rank's" nor the e of an exponential is meant.
         article = "(?! [a-z])" if name == "a" else ""
-        used = rf"(?<![\w\\'’{{]){re.escape(name)}(?![\w}}^'’]){article}"
+        used = rf"(?<![A-Za-z_\\'’{{]){re.escape(name)}(?![\w}}^'’]){article}"
         said = rf"(?<!\w){re.escape(name)}\$? = \{{{re.escape(name)}\}}"
         letter = len(name) == 1 and re.search(used, explain, re.ASCII)
         if letter and not re.search(said, prompt):

@@ -130,7 +130,7 @@ def test_a_letter_of_the_explanation_is_given_its_number():
     values = {"p": 4, "m": 8, "s": 96, "layers": 3}
     texts = (
         Text(*["Stages: {p}, $m$ = {m}."] * 2),
-        Text(*["A rank's s/p of m in its layers, not {s}."] * 2),
+        Text(*["A rank's 2s/p of m in its layers, not {s}."] * 2),
     )
     question = replace(moment.question, prompt=texts[0], explain=texts[1])
     asked = replace(moment.asked, question=question, values=values)
