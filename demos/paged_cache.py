@@ -52,7 +52,7 @@ from _bench import (
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import rms_norm, scaled_dot_product_attention
 
 TOPIC = "attention"
 HEADS, DIM, VOCABULARY = 24, 4, 64
@@ -159,7 +159,7 @@ def forward(batch: list[tuple[Sequence, list[int]]], model: list[Tensor], pool: 
     x = words[tokens] + places[positions]
     for layer, weights in enumerate(layers):
         *of_qkv, of_out = (weight.chunk(ranks())[rank()] for weight in weights)
-        q, k, v = (torch.einsum("tw,hdw->thd", x, weight) for weight in of_qkv)
+        q, k, v = (torch.einsum("tw,hdw->thd", rms_norm(x, [HEADS * DIM]), w) for w in of_qkv)
         pool.memory[layer][:, blocks, positions % pool.size] = torch.stack([k, v])
         queries = zip(q.split(sizes), batch, strict=True)
         mixed = [attend(mine, *pool.read(layer, seq)) for mine, (seq, _) in queries]
@@ -175,7 +175,7 @@ def one_process(tokens: list[int], model: list[Tensor]) -> Tensor:
     words, places, layers = model
     x = words[tokens] + places[: len(tokens)]
     for *of_qkv, of_out in layers:
-        q, k, v = (torch.einsum("tw,hdw->htd", x, weight)[None] for weight in of_qkv)
+        q, k, v = (torch.einsum("tw,hdw->htd", rms_norm(x, [HEADS * DIM]), w)[None] for w in of_qkv)
         mixed = scaled_dot_product_attention(q, k, v, is_causal=True)[0]
         x = x + torch.einsum("htd,hdw->tw", mixed, of_out)
     return x

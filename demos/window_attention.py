@@ -56,7 +56,7 @@ from _bench import (
 )
 
 import torch
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import rms_norm, scaled_dot_product_attention
 
 TOPIC = "attention"
 
@@ -76,7 +76,8 @@ def rotate(x, places):
 
 def project(x, weight, places):
     """Queries; keys and values. Queries and keys are turned here, once and for all."""
-    q, k, v = (x @ weight).chunk(3, -1)
+    # Without the norm scores grow layer by layer, until each row has one key only.
+    q, k, v = (rms_norm(x, x.shape[-1:]) @ weight).chunk(3, -1)
     return rotate(q, places), torch.stack([rotate(k, places), v])
 
 
@@ -165,11 +166,10 @@ def decode(x, weights, window, slots):
 
 
 def reach(x, weights, window):
-    """How many tokens move the last output: each is changed in a copy of its own."""
-    copies = x.repeat(len(x) + 1, 1, 1)
-    copies[range(len(x)), range(len(x))] += 1
-    last = forward(copies, weights, 0, window, mine, Counter())[:, -1]
-    return int(((last[:-1] - last[-1]).abs().amax(-1) > 1e-12).sum())
+    """How many tokens move the last output: a gradient keeps what a difference rounds away."""
+    last = forward(x, weights, 0, window, mine, Counter())[-1]
+    [slopes] = torch.autograd.grad(last.square().sum(), x)
+    return int((slopes != 0).any(-1).sum())
 
 
 def one_process(x, weights, window):
@@ -192,7 +192,8 @@ def main(seq: int = 48, layers: int = 3, window: int = 6, width: int = 8) -> Met
         refuse(f"each rank needs as many tokens, W - 1 at least: take seq {least} or {least + n}")
     like, tokens = {"dtype": torch.float64, "device": device()}, seq // n
     x = torch.randn(seq, width, **like).requires_grad_()
-    weights = [torch.randn(width, 3 * width, **like).div(3).requires_grad_() for _ in range(layers)]
+    drawn = torch.randn(layers, width, 3 * width, **like) / width**0.5
+    weights = [weight.requires_grad_() for weight in drawn.unbind()]
     slope, here = torch.randn(seq, width, **like), slice(rank() * tokens, (rank() + 1) * tokens)
     truth = one_process(x, weights, window)
     gradients = torch.autograd.grad((truth * slope).sum(), [x, *weights])
@@ -213,10 +214,10 @@ def main(seq: int = 48, layers: int = 3, window: int = 6, width: int = 8) -> Met
     with torch.no_grad(), wire() as ring_wire:
         round_trip = forward(local, weights, here.start, window, ring, Counter())
         check("ring: out as one process", max_error(round_trip, truth[here]), "<", 1e-12)
+    reached = reach(x, weights, window)
     with torch.no_grad():
         small, small_bytes = decode(x, weights, window, slots=window)
         large, large_bytes = decode(x, weights, window, slots=seq)
-        reached = reach(x, weights, window)
         whole = {size: Counter() for size in (seq, window)}
         for size, pairs in whole.items():
             forward(x, weights, 0, size, mine, pairs)
