@@ -84,6 +84,13 @@ def test_a_break_turns_its_check_red_and_no_other(run: Run, name: str) -> None:
         assert failed(run(ranks, name)) == [planted.expect]
 
 
+@pytest.mark.parametrize(
+    "args", [{"seq": 1, "padding": 0}, {"spread": 0.0}, {"spread": 1000.0, "dtype": "fp16"}]
+)
+def test_the_ends_of_the_scale_hold_as_well(run: Run, args: dict[str, Any]) -> None:
+    assert run(1, **args)["verdict"] == "pass"
+
+
 def test_a_small_shift_forgives_the_missing_maximum(run: Run) -> None:
     assert run(1, "no-maximum", shift=0.0)["verdict"] == "pass"
     assert run(1, "unguarded", padding=0)["verdict"] == "pass"
@@ -95,6 +102,8 @@ def test_a_small_shift_forgives_the_missing_maximum(run: Run) -> None:
         (4, {"heads": 3}, "4: one for each rank"),
         (1, {"dim": 0}, "1: one for each rank"),
         (1, {"padding": 128}, "use 0 to 127"),
+        (1, {"shift": float("nan")}, "not 1.0"),
+        (1, {"spread": float("inf")}, "not inf"),
     ],
 )
 def test_what_cannot_be_shared_is_refused(
