@@ -49,6 +49,10 @@ def test_it_is_exact_and_keeps_its_laws(run: Run, ranks: int, args: dict[str, An
     assert measured["empty_most"] == max(-length % block for length in lengths)
 
 
+def test_many_layers_lose_no_digits(run: Run) -> None:
+    assert run(2, layers=12)["verdict"] == "pass"
+
+
 def test_sixteen_tokens_a_block_leave_less_than_a_hundredth_empty(run: Run) -> None:
     measured = run(1)["metrics"]
     assert measured["utilisation_paged"] == 2049 / 2064  # 99.3 %

@@ -49,6 +49,12 @@ def test_it_is_exact_and_keeps_its_laws(run: Run, ranks: int, args: dict[str, An
     assert max(measured[name] for name in ("decode_error", "out_error", "grad_error")) < 1e-12
 
 
+def test_many_layers_lose_neither_digits_nor_reach(run: Run) -> None:
+    report = run(2, layers=20, window=2)
+    assert report["verdict"] == "pass", report["checks"]
+    assert report["metrics"]["reach"] == 21
+
+
 def test_a_window_as_long_as_the_sequence_is_full_attention(run: Run) -> None:
     measured = run(1, seq=20, window=20)["metrics"]
     assert measured["pairs_window"] == measured["pairs_full"]
