@@ -65,7 +65,7 @@ def state(report: Report, lang: Lang) -> str:
         device=report.device,
     )
     return say(
-        "lab.state",
+        "lab.state" if report.ranks > 1 else "lab.state_alone",
         lang,
         ranks=report.ranks,
         how=how,

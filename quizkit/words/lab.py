@@ -44,6 +44,10 @@ WORDS: Words = {
         "zh": "{ranks} 个 rank · {how}（{reason}）· {seconds} 秒",
         "en": "{ranks} ranks, {how} ({reason}), {seconds} s",
     },
+    "state_alone": {
+        "zh": "{ranks} 个 rank · {how}（{reason}）· {seconds} 秒",
+        "en": "{ranks} rank, {how} ({reason}), {seconds} s",
+    },
     "state_nccl": {
         "zh": "nccl × {ranks}，每个 rank 一张 GPU",
         "en": "nccl x {ranks}, one GPU each",

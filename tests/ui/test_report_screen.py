@@ -12,7 +12,7 @@ from rich.console import Console
 from quizkit.lab.catalogue import Break, Demo, Watch
 from quizkit.lab.report import Failure, Report
 from quizkit.ui import linebreak
-from quizkit.ui.report_screen import options, show
+from quizkit.ui.report_screen import options, show, state
 from quizkit.words import Lang
 
 REPORTS = Path(__file__).parents[1] / "lab" / "reports"
@@ -158,6 +158,8 @@ def test_the_state_of_the_machine_is_named() -> None:
     shared = replace(run, backend="gloo", staged=True, reason="1 CUDA GPU found for 2 ranks")
     assert "staged through the host" in shown(shared, demo(run), width=200)
     assert "2 个 rank 共用 1 张" in shown(shared, demo(run), "zh", 200)
+    assert state(run, "en").startswith("2 ranks, ")
+    assert state(replace(run, ranks=1), "en").startswith("1 rank, ")
 
 
 def test_text_from_a_run_is_never_markup() -> None:
