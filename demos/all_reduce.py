@@ -43,7 +43,6 @@ from collections.abc import Callable
 from _bench import (
     Break,
     Metrics,
-    all_gather,
     all_reduce,
     broadcast,
     check,
@@ -51,6 +50,7 @@ from _bench import (
     compared,
     counted,
     device,
+    everyone,
     exchange,
     max_error,
     rank,
@@ -163,8 +163,7 @@ def tree_all_reduce(payload: Tensor, toll: Toll = free) -> None:
 
 def over_ranks(value: float) -> float:
     """The largest of the ranks' values; a NaN on any rank stays a NaN."""
-    mine = torch.tensor([value], dtype=torch.float64, device=device())
-    return torch.stack(all_gather(mine)).max().item()
+    return everyone(value).max().item()
 
 
 def ranks_unlike_rank_0(result: Tensor) -> int:

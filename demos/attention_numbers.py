@@ -42,11 +42,11 @@ from typing import Literal
 from _bench import (
     Break,
     Metrics,
-    all_gather,
     check,
     compared,
     counted,
     device,
+    everyone,
     max_error,
     rank,
     ranks,
@@ -178,8 +178,7 @@ def main(
         (apart > 1e-8 + 1e-3 * plain.abs().double()).sum(),
         (apart > 1e-2 + 1e-2 * plain.abs().double()).sum(),
     ]
-    mine = torch.tensor([*map(float, sums), exact], dtype=torch.float64, device=device())
-    everybody = torch.stack(all_gather(mine))
+    everybody = everyone([*map(float, sums), exact])
     elements = heads * seq * dim
     differ, other_tiles, *squares, alarms_rtol, alarms_both = everybody[:, :-1].sum(0).tolist()
     tiled_error, plain_error, torch_error = ((x / elements) ** 0.5 for x in squares)

@@ -46,7 +46,6 @@ Run
 from _bench import (
     Break,
     Metrics,
-    all_gather,
     check,
     clocked,
     compared,
@@ -202,7 +201,7 @@ def main(
         seen = int(everyone(sum(int(mask.sum()) for _, mask in masks)).sum())
         check(f"{layout}: each visible pair has one rank", seen, "==", pairs)
 
-        steps = torch.stack(all_gather(torch.tensor(work, dtype=torch.float64, device=device())))
+        steps = everyone(work)
         total, mean = steps.sum(1), steps.sum() / ranks()
         laws["work"][layout] = counted(int(total[rank()]))
         laws["imbalance"][layout] = shared(counted((total.max() / mean).item()))

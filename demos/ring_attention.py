@@ -37,7 +37,6 @@ from _bench import (
     Break,
     Flight,
     Metrics,
-    all_gather,
     broadcast,
     check,
     clocked,
@@ -45,6 +44,7 @@ from _bench import (
     computed,
     counted,
     device,
+    everyone,
     exchange,
     max_error,
     rank,
@@ -224,10 +224,9 @@ def main(
     plain, sdpa = broadcast(whole, 0)[:, :, :, here]
     errors = max_error(ours[0], plain[0]), max_error(ours[1:], plain[1:]), max_error(ours, sdpa)
     fullest = max(int(visible.sum()) for *_, visible in visits) / len(here) ** 2
-    mine = torch.tensor([*errors, fullest, work], dtype=torch.float64, device=device())
-    everyone = torch.stack(all_gather(mine))
-    out_error, grad_error, sdpa_error, fullest, most_work = everyone.amax(0).tolist()
-    pairs, makespan = int(everyone[:, -1].sum()), clock.makespan()
+    measured = everyone([*errors, fullest, work])
+    out_error, grad_error, sdpa_error, fullest, most_work = measured.amax(0).tolist()
+    pairs, makespan = int(measured[:, -1].sum()), clock.makespan()
 
     check("output equals full attention", out_error, "<", 1e-12)
     check("gradients equal full attention", grad_error, "<", 1e-12)

@@ -1,6 +1,6 @@
 """Sending and receiving between ranks: staged through the host where needed, and counted."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -180,8 +180,8 @@ def all_gather(tensor: Tensor) -> list[Tensor]:
     return [part.to(tensor.device) for part in parts]
 
 
-def everyone(value: float) -> Tensor:
-    """The number that each rank has, on all of them, in order of rank."""
+def everyone(value: float | Sequence[float]) -> Tensor:
+    """The number, or the numbers, that each rank has, on all of them, in order of rank."""
     mine = torch.tensor(value, dtype=torch.float64, device=here().device)
     return torch.stack(all_gather(mine))
 

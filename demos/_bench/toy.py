@@ -21,12 +21,12 @@ class Layer(torch.nn.Linear):
 
 def take_gradient(block: "Module") -> Tensor:
     """The gradient of all weights in one row; the next step starts from zero."""
-    gradient = torch.cat([flat(weight.grad) for weight in block.parameters()])
+    gradient = torch.cat([_flat(weight.grad) for weight in block.parameters()])
     block.zero_grad(set_to_none=False)
     return gradient
 
 
-def flat(gradient: Tensor | None) -> Tensor:
+def _flat(gradient: Tensor | None) -> Tensor:
     """A weight's gradient in a row; that there is none is a demo's mistake."""
     assert gradient is not None, "a weight has no gradient: its backward never ran"
     return gradient.flatten()
