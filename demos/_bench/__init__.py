@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         send,
         wire,
     )
+    from .rings import ring_gather, ring_scatter_sum, ring_sum, shift
     from .saved import max_error, saved_activations
     from .toy import Layer, one_process, take_gradient
 
@@ -48,6 +49,10 @@ _NEEDS_TORCH = {
     "recv": "messages",
     "send": "messages",
     "wire": "messages",
+    "ring_gather": "rings",
+    "ring_scatter_sum": "rings",
+    "ring_sum": "rings",
+    "shift": "rings",
     "max_error": "saved",
     "saved_activations": "saved",
     "Layer": "toy",
@@ -81,10 +86,14 @@ __all__ = [
     "ranks",
     "recv",
     "refuse",
+    "ring_gather",
+    "ring_scatter_sum",
+    "ring_sum",
     "run",
     "saved_activations",
     "send",
     "shared",
+    "shift",
     "take_gradient",
     "virtual_clock",
     "wire",
