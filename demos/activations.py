@@ -53,11 +53,12 @@ from _bench import (
     compared,
     counted,
     device,
-    exchange,
     max_error,
     rank,
     ranks,
     refuse,
+    ring_gather,
+    ring_scatter_sum,
     run,
     saved_activations,
     wire,
@@ -71,37 +72,14 @@ TOPIC = "tp"
 same = torch.Tensor.contiguous  # in this direction there is nothing to send
 
 
-def shift(x):
-    """One step of the ring: mine goes to the right while the left neighbour's arrives."""
-    me, n = rank(), ranks()
-    return exchange(x, (me + 1) % n, torch.empty_like(x), (me - 1) % n).wait()
-
-
-def gather(shard):
-    """All ranks' shards of the tokens, in order."""
-    shards = {rank(): shard.contiguous()}
-    for step in range(ranks() - 1):
-        shards[(rank() - step - 1) % ranks()] = shift(shards[(rank() - step) % ranks()])
-    return torch.cat([shards[i] for i in range(ranks())])
-
-
-def scatter_sum(part):
-    """My shard of the sum over all ranks: a shard grows on its way round the ring."""
-    shards = part.contiguous().chunk(ranks())
-    passing = shards[rank() - 1]
-    for step in range(2, ranks() + 1):
-        passing = shift(passing) + shards[(rank() - step) % ranks()]
-    return passing
-
-
 def all_sum(part):
     """An all-reduce is one half after the other."""
-    return gather(scatter_sum(part))
+    return ring_gather(ring_scatter_sum(part))
 
 
 # What is done on the way into a linear layer or out of it, and what the gradient needs there.
 OWN, COPY, SUM = (same, same), (same, all_sum), (all_sum, same)
-GATHER, SCATTER = (gather, scatter_sum), (scatter_sum, gather)
+GATHER, SCATTER = (ring_gather, ring_scatter_sum), (ring_scatter_sum, ring_gather)
 LAYOUTS = {"one": (OWN, OWN), "tp": (COPY, SUM), "sp": (GATHER, SCATTER)}
 
 

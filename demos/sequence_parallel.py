@@ -47,14 +47,15 @@ from _bench import (
     compared,
     counted,
     device,
-    exchange,
     max_error,
     rank,
     ranks,
     refuse,
+    ring_scatter_sum,
     run,
     saved_activations,
     shared,
+    shift,
     wire,
 )
 
@@ -67,21 +68,6 @@ same = torch.clone  # in this direction there is nothing to send
 CALLS = []  # the collectives so far
 
 
-def shift(x):
-    """One step of the ring: mine goes to the right while the left neighbour's arrives."""
-    right, left = (rank() + 1) % ranks(), (rank() - 1) % ranks()
-    return exchange(x, right, torch.empty_like(x), left).wait()
-
-
-def scatter_sum(part):
-    """My tokens of the sum: a shard grows on its way round, and ends where it belongs."""
-    chunks = part.contiguous().chunk(ranks())
-    passing = chunks[rank() - 1]
-    for step in range(2, ranks() + 1):
-        passing = shift(passing) + chunks[(rank() - step) % ranks()]
-    return passing
-
-
 def gather(shard):
     """All tokens: shards come by from the left, first my own, then the left neighbour's."""
     came = [shard.contiguous()]
@@ -92,14 +78,14 @@ def gather(shard):
 
 def all_sum(part):
     """All tokens of the sum: one half after the other."""
-    return gather(scatter_sum(part))
+    return gather(ring_scatter_sum(part))
 
 
 # On the way into the matrices and out of them: what the tensor meets, and what its gradient.
 LAYOUTS = {
     "one": {"into": (same, same), "out_of": (same, same)},
     "tp": {"into": (same, all_sum), "out_of": (all_sum, same)},
-    "sp": {"into": (gather, scatter_sum), "out_of": (scatter_sum, gather)},
+    "sp": {"into": (gather, ring_scatter_sum), "out_of": (ring_scatter_sum, gather)},
 }
 
 
@@ -280,7 +266,7 @@ BREAKS = {
         source="a ring that keeps the order in which shards came by: on each rank another one",
     ),
     "slice-for-backward": Break(
-        old='"into": (gather, scatter_sum)',
+        old='"into": (gather, ring_scatter_sum)',
         new='"into": (gather, lambda gradient: gradient.chunk(ranks())[rank()])',
         expect="sp x as on one process",
         ranks=2,

@@ -43,11 +43,11 @@ from _bench import (
     compared,
     counted,
     device,
-    exchange,
     max_error,
     rank,
     ranks,
     refuse,
+    ring_sum,
     run,
     wire,
 )
@@ -56,20 +56,6 @@ import torch
 from torch.nn.functional import linear, scaled_dot_product_attention, silu
 
 TOPIC = "tp"
-
-
-def all_sum(part, group=None):
-    """An all-reduce in a ring: each chunk goes round once to grow, once more to be known."""
-    group = group or range(ranks())
-    n, me = len(group), group.index(rank())
-    chunks = list(part.flatten().tensor_split(n))
-    for step in range(2 * (n - 1)):
-        out, into = (me - step) % n, (me - step - 1) % n
-        buffer = torch.empty_like(chunks[into])
-        arrived = exchange(chunks[out], group[(me + 1) % n], buffer, group[me - 1]).wait()
-        chunks[into] = arrived + chunks[into] if step < n - 1 else arrived
-    return torch.cat(chunks).view_as(part)
-
 
 same = torch.clone  # in this direction there is nothing to send
 
@@ -91,12 +77,12 @@ class Either(torch.autograd.Function):
 
 def copied(x):
     """All ranks read x, so each knows a part of its gradient (Megatron's f)."""
-    return Either.apply(x, same, all_sum)
+    return Either.apply(x, same, ring_sum)
 
 
 def total(part):
     """All ranks add to the total, so its gradient is that of each part (Megatron's g)."""
-    return Either.apply(part, all_sum, same)
+    return Either.apply(part, ring_sum, same)
 
 
 def heads_of(rank, size):
@@ -153,7 +139,7 @@ def sum_copies(gradient, size):
     queries, kvs = heads_of(rank(), size)
     holders = [r for r in range(ranks()) if heads_of(r, size)[1] == kvs]
     q, kv = gradient.split([len(queries) * size.head_dim, 2 * len(kvs) * size.head_dim])
-    return len(holders), torch.cat([q, all_sum(kv, holders)])
+    return len(holders), torch.cat([q, ring_sum(kv, holders)])
 
 
 def one_attention(x, qkv, out, size):
@@ -274,7 +260,7 @@ BREAKS = {
         source="the same on [gate; up]: rank 0 of 2 then holds the gate and nothing to let through",
     ),
     "copies-not-summed": Break(
-        old="torch.cat([q, all_sum(kv, holders)])",
+        old="torch.cat([q, ring_sum(kv, holders)])",
         new="torch.cat([q, kv])",
         expect="kv_grad as on one process",
         ranks=4,

@@ -38,11 +38,12 @@ from _bench import (
     counted,
     device,
     everyone,
-    exchange,
     max_error,
     rank,
     ranks,
     refuse,
+    ring_gather,
+    ring_sum,
     run,
     wire,
 )
@@ -57,30 +58,16 @@ PAIRS = ("column_row", "column_column", "row_column", "row_row")
 talks = []  # the collectives that ran
 
 
-def shift(tensor):
-    """One step of the ring: mine goes to the right while the left neighbour's arrives."""
-    right, left = (rank() + 1) % ranks(), (rank() - 1) % ranks()
-    return exchange(tensor, right, torch.empty_like(tensor), left).wait()
-
-
 def gathered(piece):
     """The slices of all ranks side by side: each goes round the ring once."""
     talks.append("gather")
-    pieces = {rank(): piece.contiguous()}
-    for step in range(ranks() - 1):
-        pieces[(rank() - step - 1) % ranks()] = shift(pieces[(rank() - step) % ranks()])
-    return torch.cat([pieces[i] for i in range(ranks())], -1)
+    return ring_gather(piece, -1)
 
 
 def summed(share):
     """A ring all-reduce: a slice of the sum grows on its way round, then all are gathered."""
     talks.append("sum")
-    slices = [piece.contiguous() for piece in share.chunk(ranks(), -1)]
-    growing = slices[rank() - 1]
-    for step in range(2, ranks() + 1):
-        growing = shift(growing) + slices[(rank() - step) % ranks()]
-    talks.pop()  # the gather is half of this, not one more
-    return gathered(growing)
+    return ring_sum(share)
 
 
 def mine(tensor, dimension):

@@ -46,11 +46,12 @@ from _bench import (
     counted,
     device,
     everyone,
-    exchange,
     max_error,
     rank,
     ranks,
     refuse,
+    ring_gather,
+    ring_sum,
     run,
     shared,
     wire,
@@ -81,13 +82,7 @@ def find(ids, rows):
 
 def reduce(x, combine):
     """A ring all-reduce: chunks are combined on their way round, then go round once more."""
-    me, n = rank(), ranks()
-    chunks = list(x.detach().flatten().tensor_split(n))
-    for step in range(2 * (n - 1)):
-        here, into = (me - step - 1) % n, torch.empty_like(chunks[(me - step - 1) % n])
-        came = exchange(chunks[(me - step) % n], (me + 1) % n, into, (me - 1) % n).wait()
-        chunks[here] = combine(chunks[here], came) if step < n - 1 else came
-    return torch.cat(chunks).view_as(x)
+    return ring_sum(x, combine=combine)
 
 
 def add_up(part):
@@ -138,16 +133,6 @@ class Loss(torch.autograd.Function):
         own, at = find(targets, softmax.shape[1])
         onehot = torch.zeros_like(softmax).scatter_(1, at[:, None], own.to(softmax.dtype)[:, None])
         return (softmax - onehot) * gradient[:, None], None
-
-
-def gather(shard):
-    """All ranks' columns, in order, by a ring: what the loss above does without."""
-    me, n = rank(), ranks()
-    parts = {me: shard.detach()}
-    for step in range(n - 1):
-        out, into = parts[(me - step) % n], torch.empty_like(shard)
-        parts[(me - step - 1) % n] = exchange(out, (me + 1) % n, into, (me - 1) % n).wait()
-    return torch.cat([parts[i] for i in range(n)], 1)
 
 
 def predict(x, head, vocab, lift):
@@ -219,7 +204,7 @@ def main(
 
     known = targets.masked_fill(targets >= rows * ranks(), IGNORED)  # torch refuses others
     with wire() as to_gather:
-        from_all = cross_entropy(gather(logits), known, reduction="none")
+        from_all = cross_entropy(ring_gather(logits, 1), known, reduction="none")
     torch_mean, torch_grad = torch_loss(logits, known)
 
     owners = all_reduce(find(torch.arange(vocab, device=device()), rows)[0].long())
