@@ -1,0 +1,299 @@
+"""DDP reduces in backward, if forward said so: K micro-batches take K all-reduces, or 1, or none.
+
+The trick
+    A hook on each weight fires when backward has added to its gradient; when all have fired, one
+    all-reduce averages the bucket, Psi bytes, and every rank sends 2(N-1)/N Psi. `step()` sends
+    nothing. Whether a backward will reduce is settled earlier, when its forward arms the hooks. So
+    no_sync must hold the forward: around backward alone it changes nothing.
+
+    Reducing after every one of K backwards, or once after the last, gives the same gradient: what
+    is in .grad already is the same on all ranks, and the mean of equals leaves it alone. Never
+    reducing does not: each replica walks off on its own, and no error is raised.
+
+Watch
+    gradient_bytes (shared)       the bucket, Psi
+    rounds_every (shared)         all-reduces a step when each backward reduces
+    rounds_once (shared)          with forward and backward of all micro-batches but the last inside
+    rounds_none (shared)          with those of all micro-batches inside
+    rounds_forward (shared)       with only the forwards of all but the last inside
+    rounds_backward (shared)      with only the backwards of all but the last inside
+    torch_rounds_every (shared)   the same five for torch's DDP, counted by a communication hook
+    torch_rounds_once (shared)    forward and backward of all but the last inside
+    torch_rounds_none (shared)    all inside
+    torch_rounds_forward (shared)   only forwards inside
+    torch_rounds_backward (shared)  only backwards inside
+    sent_bytes_every              handed to the wire in one step, forward to update
+    sent_bytes_once               the same with one all-reduce
+    sent_bytes_none               the same with none
+    sent_bytes_backward           the same with only backwards inside
+    sent_in_step                  of all these, what was sent while the optimizer made its step
+    time_every (shared)           virtual length of a step: F 1, B 2, an all-reduce 3, no overlap
+    time_once (shared)            the same with one all-reduce
+    grad_error (shared)           first step: of the four that reduce, largest difference from one
+                                  process on the global batch
+    grad_error_none               the same for this rank's gradient when nothing is reduced
+    drift (shared)                largest distance between replicas' weights at the end, of the four
+    drift_none (shared)           the same when nothing is reduced
+
+Run
+    quizkit demo no-sync --gpus 4
+    python demos/no_sync.py --ranks 3 --microbatches 5
+    torchrun --nproc-per-node 4 demos/no_sync.py
+"""
+
+from contextlib import contextmanager, nullcontext
+from copy import deepcopy
+from types import SimpleNamespace
+
+from _bench import (
+    Break,
+    Layer,
+    Metrics,
+    all_gather,
+    check,
+    clocked,
+    compared,
+    counted,
+    device,
+    everyone,
+    max_error,
+    one_process,
+    rank,
+    ranks,
+    refuse,
+    ring_sum,
+    run,
+    shared,
+    virtual_clock,
+    wire,
+)
+
+import torch
+from torch.nn.functional import mse_loss
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+TOPIC = "dp"
+RATE = 0.1  # of plain SGD
+COST = {"F": 1.0, "B": 2.0, "R": 3.0}  # virtual time
+MODES = ("every", "once", "none", "forward", "backward")
+
+
+class Replica(torch.nn.Module):
+    """DDP with a single bucket: forward arms the hooks, backward lets them off."""
+
+    def __init__(self, block, clock):
+        super().__init__()
+        self.block, self.clock, self.weights = block, clock, [*block.parameters()]
+        self.syncing, self.awaited, self.rounds = True, 0, 0
+        for weight in self.weights:
+            weight.register_post_accumulate_grad_hook(self.ready)
+
+    @contextmanager
+    def no_sync(self):
+        """Forwards in here leave their backwards' gradients on this rank."""
+        before, self.syncing = self.syncing, False
+        try:
+            yield
+        finally:
+            self.syncing = before
+
+    def forward(self, x):
+        """Go forward, and settle whether the backward of this forward will reduce."""
+        self.awaited = len(self.weights) if self.syncing else 0
+        return self.block(x)
+
+    def ready(self, weight):
+        """A weight's gradient is complete; the last of them sends the bucket off."""
+        if self.awaited:
+            self.awaited -= 1
+            if self.awaited == 0:
+                self.reduce()
+
+    def reduce(self):
+        """Average what lies in .grad, this micro-batch's and all before it, over the ranks."""
+        gradients = [weight.grad for weight in self.weights]
+        mean = ring_sum(parameters_to_vector(gradients)) / ranks()
+        vector_to_parameters(mean, gradients)
+        self.rounds += 1
+        self.clock.spend(COST["R"], "R")
+
+
+def inside(mode, microbatch, last):
+    """Whether a micro-batch's forward and its backward run in no_sync."""
+    local = microbatch < last
+    if mode == "every":
+        return False, False
+    if mode == "none":
+        return True, True
+    return local and mode != "backward", local and mode != "forward"
+
+
+def accumulate(replica, mode, inputs, targets, clock):
+    """One step's gradient, of this rank's micro-batches, in .grad."""
+    last = len(inputs) - 1
+    for i, (x, target) in enumerate(zip(inputs, targets, strict=True)):
+        forward, backward = inside(mode, i, last)
+        with replica.no_sync() if forward else nullcontext():
+            clock.spend(COST["F"], f"F{i}")
+            loss = mse_loss(replica(x), target) / len(inputs)
+        with replica.no_sync() if backward else nullcontext():
+            clock.spend(COST["B"], f"B{i}")
+            loss.backward()
+
+
+def train(replica, mode, inputs, targets, clock, steps):
+    """Some steps of plain SGD: the first gradient, and what one step and its update send."""
+    seen, weights = SimpleNamespace(updating=0), [*replica.parameters()]
+    optimizer = torch.optim.SGD(weights, lr=RATE)
+    for step in range(steps):
+        with wire() as sent:
+            accumulate(replica, mode, inputs, targets, clock)
+            with wire() as updating:
+                optimizer.step()
+        if step == 0:
+            seen.gradient = parameters_to_vector([weight.grad for weight in weights]).clone()
+            seen.sent, seen.time = sent.sent_bytes, clock.now
+        seen.updating += updating.sent_bytes
+        optimizer.zero_grad()
+    seen.weights = parameters_to_vector(weights).detach()
+    return seen
+
+
+def with_torch(block, mode, inputs, targets, steps):
+    """The same training under torch's DDP: its first gradient, its all-reduces in a step."""
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    # gloo takes a tensor from host memory only; one bucket, so that a call is a round.
+    place = torch.device("cpu") if dist.get_backend() == "gloo" else device()
+    replica = DistributedDataParallel(deepcopy(block).to(place), bucket_cap_mb=1024)
+    calls = []
+
+    def hook(_, bucket):
+        calls.append(bucket.index())
+        whole = dist.all_reduce(bucket.buffer(), async_op=True).get_future()
+        return whole.then(lambda done: done.value()[0] / ranks())
+
+    replica.register_comm_hook(None, hook)
+    inputs, targets = ([each.to(place) for each in rows] for rows in (inputs, targets))
+    idle = SimpleNamespace(spend=lambda cost, name: None, now=0.0)
+    seen = train(replica, mode, inputs, targets, idle, steps)
+    seen.rounds = len(calls) / steps
+    return seen
+
+
+def alone(blocks, inputs, targets, steps):
+    """One process on the global batch: the first gradient, the weights at the end."""
+    model, gradients = torch.nn.Sequential(*blocks), []
+    for _ in range(steps):
+        gradients.append(torch.cat(one_process(blocks, inputs, targets)))
+        weights = parameters_to_vector(model.parameters()).detach()
+        vector_to_parameters(weights - RATE * gradients[-1], model.parameters())
+    return gradients[0], parameters_to_vector(model.parameters()).detach()
+
+
+def apart(weights):
+    """The largest distance of any replica's weights from rank 0's."""
+    return everyone(max_error(weights, all_gather(weights)[0])).max().item()
+
+
+def main(microbatches: int = 4, steps: int = 2, rows: int = 4, width: int = 8) -> Metrics:
+    """Accumulate in five ways, with our reducer and with torch's."""
+    if min(microbatches, steps, rows, width) < 1:
+        refuse("microbatches, steps, rows and width start at 1")
+    like = {"dtype": torch.float64, "device": device()}
+    blocks = [Layer(width, width, **like) for _ in range(2)]
+    shape = ranks(), microbatches, rows, width
+    inputs, targets = torch.randn(*shape, **like), torch.randn(*shape, **like)
+    # Micro-batches are equally large here, so that plain means are right.
+    batch = inputs.flatten(0, 1), targets.flatten(0, 1)
+    gradient, weights = alone(deepcopy(blocks), *batch, steps)
+    mine = [*inputs[rank()]], [*targets[rank()]]
+
+    ran, errors, drifts, psi = {}, [], [], gradient.nbytes
+    for mode in MODES:
+        with virtual_clock(mode) as clock:
+            model = torch.nn.Sequential(*deepcopy(blocks))
+            replica = Replica(model, clock)
+            seen = ran[mode] = train(replica, mode, *mine, clock, steps)
+        seen.rounds = replica.rounds / steps
+        seen.theirs = with_torch(torch.nn.Sequential(*blocks), mode, *mine, steps)
+        seen.error, seen.drift = max_error(seen.gradient, gradient), apart(seen.weights)
+        check(f"{mode}: as many rounds as torch's DDP", seen.rounds, "==", seen.theirs.rounds)
+        error = max_error(seen.gradient, seen.theirs.gradient.to(device()))
+        check(f"{mode}: gradients equal torch's", error, "<", 1e-12)
+        if mode != "none":
+            errors.append(everyone(seen.error).max().item())
+            drifts.append(seen.drift)
+            check(f"{mode}: gradients equal the big batch", errors[-1], "<", 1e-12)
+            error = max_error(seen.weights, weights)
+            check(f"{mode}: weights equal training on it", error, "<", 1e-12)
+            check(f"{mode}: replicas stay alike", seen.drift, "==", 0)
+
+    every, once = ran["every"], ran["once"]
+    check("every: a round for each micro-batch", every.rounds, "==", microbatches)
+    check("once: one round a step", once.rounds, "==", 1)
+    total = everyone(once.sent).sum().item()
+    check("once: all ranks send 2(N-1) Psi", total, "==", 2 * (ranks() - 1) * psi)
+    check("every: sends that K times", every.sent, "==", microbatches * once.sent)
+    updating = sum(seen.updating for seen in ran.values())
+    check("step() sends nothing", updating, "==", 0)
+    return {
+        "gradient_bytes": shared(counted(psi)),
+        **{f"rounds_{mode}": shared(counted(ran[mode].rounds)) for mode in MODES},
+        **{f"torch_rounds_{mode}": shared(counted(ran[mode].theirs.rounds)) for mode in MODES},
+        "sent_bytes_every": counted(every.sent),
+        "sent_bytes_once": counted(once.sent),
+        "sent_bytes_none": counted(ran["none"].sent),
+        "sent_bytes_backward": counted(ran["backward"].sent),
+        "sent_in_step": counted(updating),
+        "time_every": shared(clocked(every.time)),
+        "time_once": shared(clocked(once.time)),
+        "grad_error": shared(compared(max(errors))),
+        "grad_error_none": compared(ran["none"].error),
+        "drift": shared(compared(max(drifts))),
+        "drift_none": shared(compared(ran["none"].drift)),
+    }
+
+
+BREAKS = {
+    "all-inside": Break(
+        old="    local = microbatch < last\n",
+        new="    local = microbatch <= last\n",
+        expect="once: one round a step",
+        ranks=1,
+        source="no_sync around the whole loop: the comment promises a reduction that never comes",
+    ),
+    "first-instead-of-last": Break(
+        old="    local = microbatch < last\n",
+        new="    local = microbatch > 0\n",
+        expect="once: gradients equal the big batch",
+        ranks=2,
+        source="a test of `i % K == 0` with i from 0: what is added later stays on its rank",
+    ),
+    "backward-decides": Break(
+        old="        if self.awaited:\n            self.awaited -= 1\n",
+        new="        if self.syncing:\n"
+        "            self.awaited = (self.awaited or len(self.weights)) - 1\n",
+        expect="backward: as many rounds as torch's DDP",
+        ranks=1,
+        source="how many imagine DDP: as if the backward looked whether it is inside no_sync",
+    ),
+    "averages-weights": Break(
+        old="[weight.grad for weight in self.weights]",
+        new="[weight.data for weight in self.weights]",
+        expect="once: gradients equal the big batch",
+        ranks=2,
+        source="a post-accumulate hook is given the weight, and what it is given gets reduced",
+    ),
+    "stays-off": Break(
+        old="            self.syncing = before\n",
+        new="            pass\n",
+        expect="once: as many rounds as torch's DDP",
+        ranks=1,
+        source="a context that forgets to put the flag back: nothing is ever reduced again",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
