@@ -40,7 +40,7 @@ IN_CHINESE = {
     "sequence-parallel": "矩阵乘之间各 token 互不相干：norm、dropout 按 token 切，前向字节不变。",
     "tensor-parallel": "列切接行切的一对线性层，前向一次 all-reduce，反向一次 all-reduce。",
     "tied-embeddings": "流水线头尾共用一张词表：两头各攒一半梯度，每步加一次。",
-    "top-k": "top-k 要收齐所有 rank 的（值，下标）：只发不到 1/N 的元素，才比稠密环省。",
+    "top-k": "top-k 要收齐各 rank 的（值，下标）：密度不到 1/N，才比稠密的 ring 省。",
     "tp-attention": "注意力按整个 head 切：里面不通信，外面前向、反向各一次 all-reduce。",
     "tp-cuts": "第一个矩阵按列切，第二个按行切：一次 all-reduce 就够，跟宽窄无关。",
     "tp-gradients": "张量并行里，只有列切层的输入梯度是部分和，要各 rank 加起来。",

@@ -1,0 +1,210 @@
+"""Top-k: ranks gather k (value, index) pairs; below n/N of n entries that beats the dense ring.
+
+The trick
+    A rank sends its k largest entries: the values themselves, not their sizes, and their places.
+    Ranks choose different entries, so the pairs are gathered: (N-1) times 8k bytes from each rank
+    (fp32 and int32), where the dense ring sends 2(N-1)/N times 4n. They meet at k = n/N.
+
+    What is not sent is kept and added to the next gradient: error feedback. Else entries that are
+    never among the k largest of a rank are lost for good. Here ranks pull the first entries apart
+    and agree on all others: those in dispute win at every step, and cancel in the mean. With
+    feedback, all that was sent and the residual make up all gradients there were.
+
+Watch
+    sent_bytes_dense            handed to the wire in one step by the dense ring, fp32
+    sent_bytes_sparse           the same by the gathered pairs
+    entries_in_sum (shared)     different entries in the last sum, of k from each rank
+    moved_plain (shared)        weights that ever moved without feedback
+    moved_feedback (shared)     weights that ever moved with it
+    distance_start (shared)     from the first weights to the optimum of the mean loss
+    distance_dense (shared)     at the end, if all entries are sent
+    distance_plain (shared)     at the end, top-k without feedback
+    distance_feedback (shared)  at the end, top-k with feedback; smaller with a smaller lr
+    lost_plain                  share of all this rank's gradients neither sent nor kept
+    lost_feedback               the same with feedback
+    path_error                  largest difference of the weights from one process, at any step
+
+Run
+    quizkit demo top-k --gpus 4
+    python demos/top_k.py --ranks 4 --k 24 --spread 2
+    torchrun --nproc-per-node 4 demos/top_k.py
+"""
+
+from types import SimpleNamespace
+
+from _bench import (
+    Break,
+    Metrics,
+    check,
+    compared,
+    counted,
+    device,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    ring_gather,
+    ring_sum,
+    run,
+    shared,
+    wire,
+)
+
+import torch
+
+TOPIC = "compress"
+INDEX = torch.int32  # 4 bytes reach two thousand million entries; topk itself gives 8
+
+
+def centre(member, target, disputed, spread):
+    """The weights a rank would like best; rank 0 pulls against all others, the mean is target."""
+    pull = torch.zeros_like(target)
+    pull[:disputed] = torch.linspace(2, 1, disputed) * spread
+    return target + (pull * (ranks() - 1) if member == 0 else -pull)
+
+
+def compress(row, k):
+    """The k entries that are largest in size: their values, and their places."""
+    places = row.abs().topk(k).indices
+    return row[places].float(), places.to(INDEX)
+
+
+def gather_pairs(values, places):
+    """One message from each rank to all: the places and the values of each, in order of rank."""
+    message = torch.cat([places.view(torch.uint8), values.view(torch.uint8)])
+    for row in ring_gather(message).view(ranks(), -1):
+        cut = len(places) * INDEX.itemsize
+        yield row[cut:].view(torch.float32), row[:cut].view(INDEX)
+
+
+def sparse_sum(row, values, places):
+    """The sum of all ranks' pairs; entries that nobody sent stay 0."""
+    total, touched = torch.zeros_like(row), torch.zeros_like(row)
+    for theirs, where in gather_pairs(values, places):
+        total.index_add_(0, where, theirs.double())  # two ranks may have chosen the same place
+        touched[where.long()] = 1
+    return total, int(touched.sum())
+
+
+def train(feedback, wish, k, lr, steps):
+    """Gradient descent on the mean of |x - wish|^2 / 2 over the ranks; only k entries travel."""
+    x, residual = torch.zeros_like(wish), torch.zeros_like(wish)
+    seen = SimpleNamespace(path=[], wanted=torch.zeros_like(x), sent=torch.zeros_like(x))
+    for _ in range(steps):
+        gradient = x - wish
+        row = gradient + residual
+        values, places = compress(row, k)
+        if feedback:
+            residual = row.clone()
+            residual[places.long()] -= values  # what rounding to fp32 took off stays here as well
+        with wire() as wired:
+            total, seen.touched = sparse_sum(row, values, places)
+        x = x - lr * total / ranks()
+        seen.path.append(x)
+        seen.wanted += gradient
+        seen.sent[places.long()] += values
+    seen.bytes = wired.sent_bytes
+    seen.lost = (seen.wanted - seen.sent - residual).abs().sum() / seen.wanted.abs().sum()
+    return seen
+
+
+def one_process(feedback, wishes, k, lr, steps):
+    """The same in one place, with rows of full length and everything else masked out."""
+    x, residuals, path = torch.zeros_like(wishes[0]), torch.zeros_like(wishes), []
+    for _ in range(steps):
+        rows = x - wishes + residuals
+        order = rows.abs().argsort(dim=1, descending=True).argsort(dim=1)
+        kept = torch.where(order < k, rows.float().double(), 0.0)
+        residuals = rows - kept if feedback else residuals
+        x = x - lr * sum(kept) / len(wishes)
+        path.append(x)
+    return path
+
+
+def main(
+    entries: int = 96,
+    k: int = 8,
+    disputed: int = 12,
+    spread: float = 5.0,
+    lr: float = 0.08,
+    steps: int = 50,
+) -> Metrics:
+    """Train with all entries, with top-k, and with top-k and error feedback."""
+    if not (1 <= k <= entries and 0 <= disputed <= entries and steps >= 1):
+        refuse("take 1 step or more, k of 1 to entries, disputed of 0 to entries")
+    if not (0 < lr <= 1 and 0 <= spread <= 1e6):
+        refuse("take an lr above 0 and up to 1, and a spread from 0 to 1e6")
+    n = ranks()
+    target = torch.linspace(1, 2, entries, dtype=torch.float64)
+    wishes = torch.stack([centre(each, target, disputed, spread) for each in range(n)])
+    wishes, target = wishes.to(device()), target.to(device())
+
+    ran, errors, size = {}, [], wishes.abs().max().item()
+    for name, feedback in (("plain", False), ("feedback", True)):
+        ran[name] = seen = train(feedback, wishes[rank()], k, lr, steps)
+        path = one_process(feedback, wishes, k, lr, steps)
+        gaps = [max_error(x, y) for x, y in zip(seen.path, path, strict=True)]
+        errors.append(max(gaps) / size)
+        check(f"{name}: the weights equal one process", errors[-1], "<", 1e-9)
+        check(f"{name}: 8 bytes for each pair", seen.bytes, "==", (n - 1) * k * 8)
+    plain, feedback = ran["plain"], ran["feedback"]
+    check("with feedback nothing is lost", feedback.lost.item(), "<", 1e-12)
+    with wire() as dense:
+        ring_sum((-wishes[rank()]).float())
+    everything = one_process(False, wishes, entries, lr, steps)
+
+    def moved(path):
+        return int((torch.stack(path) != 0).any(0).sum())
+
+    def distance(x):
+        return (x - target).norm().item()
+
+    return {
+        "sent_bytes_dense": counted(dense.sent_bytes),
+        "sent_bytes_sparse": counted(feedback.bytes),
+        "entries_in_sum": shared(counted(feedback.touched)),
+        "moved_plain": shared(counted(moved(plain.path))),
+        "moved_feedback": shared(counted(moved(feedback.path))),
+        "distance_start": shared(compared(distance(0 * target))),
+        "distance_dense": shared(compared(distance(everything[-1]))),
+        "distance_plain": shared(compared(distance(plain.path[-1]))),
+        "distance_feedback": shared(compared(distance(feedback.path[-1]))),
+        "lost_plain": compared(plain.lost.item()),
+        "lost_feedback": compared(feedback.lost.item()),
+        "path_error": compared(max(errors) * size),
+    }
+
+
+BREAKS = {
+    "sign-lost": Break(
+        old="return row[places].float(), places.to(INDEX)",
+        new="return row.abs()[places].float(), places.to(INDEX)",
+        expect="feedback: the weights equal one process",
+        ranks=1,
+        source="sketches that return the values of abs().topk(k): every entry sent is positive",
+    ),
+    "overwrites": Break(
+        old="total.index_add_(0, where, theirs.double())",
+        new="total[where.long()] = theirs.double()",
+        expect="feedback: the weights equal one process",
+        ranks=2,
+        source="pairs unpacked by assignment: where two ranks chose one place the last one stays",
+    ),
+    "sent-and-kept": Break(
+        old="            residual[places.long()] -= values",
+        new="            pass",
+        expect="with feedback nothing is lost",
+        ranks=1,
+        source="the residual is not cleared where it was sent, and so is sent again and again",
+    ),
+    "wide-indices": Break(
+        old="INDEX = torch.int32",
+        new="INDEX = torch.int64",
+        expect="feedback: 8 bytes for each pair",
+        ranks=2,
+        source="indices sent as topk returns them, int64: 12 bytes for a pair instead of 8",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
