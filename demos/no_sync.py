@@ -25,8 +25,9 @@ Watch
     sent_bytes_every              handed to the wire in one step, forward to update
     sent_bytes_once               the same with one all-reduce
     sent_bytes_none               the same with none
+    sent_bytes_forward            the same with only forwards inside
     sent_bytes_backward           the same with only backwards inside
-    sent_in_step                  of all these, what was sent while the optimizer made its step
+    sent_in_step                  of all these, what was sent while the optimizer took its step
     time_every (shared)           virtual length of a step: F 1, B 2, an all-reduce 3, no overlap
     time_once (shared)            the same with one all-reduce
     grad_error (shared)           first step: of the four that reduce, largest difference from one
@@ -121,10 +122,8 @@ class Replica(torch.nn.Module):
 def inside(mode, microbatch, last):
     """Whether a micro-batch's forward and its backward run in no_sync."""
     local = microbatch < last
-    if mode == "every":
-        return False, False
-    if mode == "none":
-        return True, True
+    if mode in ("every", "none"):
+        return mode == "none", mode == "none"
     return local and mode != "backward", local and mode != "forward"
 
 
@@ -161,6 +160,7 @@ def train(replica, mode, inputs, targets, clock, steps):
 
 def with_torch(block, mode, inputs, targets, steps):
     """The same training under torch's DDP: its first gradient, its all-reduces in a step."""
+    import torch._dynamo
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 
@@ -242,10 +242,7 @@ def main(microbatches: int = 4, steps: int = 2, rows: int = 4, width: int = 8) -
         "gradient_bytes": shared(counted(psi)),
         **{f"rounds_{mode}": shared(counted(ran[mode].rounds)) for mode in MODES},
         **{f"torch_rounds_{mode}": shared(counted(ran[mode].theirs.rounds)) for mode in MODES},
-        "sent_bytes_every": counted(every.sent),
-        "sent_bytes_once": counted(once.sent),
-        "sent_bytes_none": counted(ran["none"].sent),
-        "sent_bytes_backward": counted(ran["backward"].sent),
+        **{f"sent_bytes_{mode}": counted(ran[mode].sent) for mode in MODES},
         "sent_in_step": counted(updating),
         "time_every": shared(clocked(every.time)),
         "time_once": shared(clocked(once.time)),
