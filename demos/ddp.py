@@ -1,0 +1,300 @@
+"""Data parallelism: start equal, feed every replica the same gradient, and they stay equal.
+
+The trick
+    Each rank holds the whole model and has samples of its own. Rank 0's weights go to all when the
+    replicas are made, and never again: from one start, by one gradient and one update each, N
+    replicas stay one without being told. The ranks' gradients are summed by a ring and divided by
+    N. That is the big batch's gradient only if all tokens then weigh the same: each rank divides
+    its SUM of losses by the tokens of all ranks (times N, as the mean divides by N). With each
+    rank's own mean, a token weighs more where there are few: a mean of means.
+
+    Replicated: weights, the mean gradient, optimizer state. Not: samples, activations, losses. A
+    buffer (batch norm's running mean) is not summed: at every forward rank 0's replaces the others.
+
+Watch
+    start_gap                 distance of this rank's weights, as it drew them, from rank 0's
+    tokens                    on this rank; the rest of its slots are padding, without a target
+    mean_weight               what a token here weighs in a mean of means, over what it should
+    mean_error (shared)       relative error of the gradient of a mean of means
+    sum_scale (shared)        averaged gradient of sums of losses: its length over the right one
+    grad_error (shared)       largest difference from one process with all tokens, at any step
+    drift                     distance of weights and momentum from rank 0's after the last step
+    pushed_weight_gap         from rank 0's, in a forward after the rank added its number to them
+    pushed_buffer_gap         the same for the buffer; both of torch's DDP
+    buffer_gap                distance of the buffer from rank 0's after the last step
+    sent_bytes                handed to the ring in one step
+    gradient_bytes (shared)   of all gradients
+    state_bytes               weights, gradients and momentum on this rank
+    saved_bytes               activations that a forward of this rank's slots keeps for backward
+
+Run
+    quizkit demo ddp --gpus 4
+    python demos/ddp.py --ranks 4 --tokens 3 --extra 9
+    torchrun --nproc-per-node 4 demos/ddp.py
+"""
+
+from copy import deepcopy
+from functools import partial
+
+from _bench import (
+    Break,
+    Layer,
+    Metrics,
+    all_gather,
+    broadcast,
+    check,
+    compared,
+    counted,
+    device,
+    everyone,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    ring_sum,
+    run,
+    saved_activations,
+    shared,
+    wire,
+)
+
+import torch
+from torch.nn.functional import cross_entropy
+
+TOPIC = "dp"
+RATE, MOMENTUM = 0.1, 0.9
+PAD = -100  # the label that cross_entropy leaves out
+
+
+class Model(torch.nn.Module):
+    """Layers, a head, and a buffer that follows the inputs, as batch norm's running mean does."""
+
+    seen: torch.Tensor
+
+    def __init__(self, width, classes):
+        super().__init__()
+        like = {"dtype": torch.float64, "device": device()}
+        self.body = torch.nn.Sequential(Layer(width, width, **like), Layer(width, width, **like))
+        self.head = torch.nn.Linear(width, classes, **like)
+        self.register_buffer("seen", torch.randn(width, dtype=torch.float64).to(device()))
+
+    def forward(self, inputs):
+        """Logits. The buffer as it came in is kept, to look at."""
+        self.entered = self.seen.clone()
+        self.seen.lerp_(inputs.mean(0), 0.1)
+        return self.head(self.body(inputs))
+
+
+class Replica(torch.nn.Module):
+    """One rank's copy of the model: what DDP does besides the gradients."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        # Each rank drew weights of its own. This is the only time that weights are sent.
+        for tensor in (*model.parameters(), *model.buffers()):
+            broadcast(tensor, 0)
+
+    def forward(self, inputs):
+        """Buffers are made rank 0's; weights are trusted to be equal already."""
+        for buffer in self.model.buffers():
+            broadcast(buffer, 0)
+        return self.model(inputs)
+
+
+def share_of_loss(logits, labels):
+    """My part of the mean over the tokens of all ranks, times N, for the mean that is to come."""
+    count = everyone(int((labels != PAD).sum())).sum().item()
+    return cross_entropy(logits, labels, ignore_index=PAD, reduction="sum") * ranks() / count
+
+
+def average_gradients(model):
+    """Every rank ends up with the mean of all ranks' gradients, bit for bit the same."""
+    for weight in model.parameters():
+        total = ring_sum(weight.grad)
+        weight.grad = total / ranks()
+
+
+def update(model, momentum):
+    """SGD with momentum: no messages, what is equal stays equal."""
+    with torch.no_grad():
+        for weight, speed in zip(model.parameters(), momentum, strict=True):
+            speed.mul_(MOMENTUM).add_(weight.grad)
+            weight.sub_(RATE * speed)
+
+
+def train(model, momentum, inputs, labels, steps):
+    """My steps; the first outputs, and the gradients by which all ranks updated."""
+    replica, outputs, gradients = Replica(model), [], []
+    for _ in range(steps):
+        model.zero_grad()
+        outputs.append(replica(inputs))
+        share_of_loss(outputs[-1], labels).backward()
+        average_gradients(model)
+        gradients.append(gradient_of(model))
+        update(model, momentum)
+    return outputs[0], gradients
+
+
+def alone(model, inputs, labels, steps):
+    """The truth: the tokens of all ranks on one process, one mean over them, torch's SGD."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=MOMENTUM)
+    outputs, gradients = [], []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        outputs.append(model(inputs))
+        cross_entropy(outputs[-1], labels).backward()
+        gradients.append(gradient_of(model))
+        optimizer.step()
+    momentum = [optimizer.state[weight]["momentum_buffer"] for weight in model.parameters()]
+    return outputs[0], gradients, row([*model.parameters(), *momentum])
+
+
+def row(tensors):
+    """All in one row."""
+    return torch.cat([tensor.detach().flatten() for tensor in tensors])
+
+
+def gradient_of(model):
+    """The gradient of all weights in one row."""
+    return row(weight.grad for weight in model.parameters())
+
+
+def from_rank_0(tensor):
+    """How far this rank's is from rank 0's."""
+    return max_error(tensor, all_gather(tensor)[0])
+
+
+def averaged(wrap, model, batch, loss):
+    """The gradient that a wrapper, ours or torch's, makes of this loss."""
+    replica = wrap(deepcopy(model))  # kept by its name: once it is gone, nobody averages
+    loss(replica(batch[0]), batch[1]).backward()
+    if wrap is Replica:
+        average_gradients(replica)
+    return gradient_of(replica)
+
+
+def pushed(wrap, model, inputs):
+    """Push each rank's weights and buffer aside behind the wrapper: does a forward see to it?"""
+    replica = wrap(model := deepcopy(model))
+    with torch.no_grad():
+        model.head.weight += rank()
+        model.seen += rank()
+    replica(inputs)
+    return from_rank_0(model.head.weight), from_rank_0(model.entered)
+
+
+def relative(ours, truth):
+    """How long the difference is, in lengths of the truth."""
+    return ((ours - truth).norm() / truth.norm()).item()
+
+
+def main(
+    tokens: int = 6, extra: int = 6, steps: int = 4, width: int = 24, classes: int = 24
+) -> Metrics:
+    """Train replicas on tokens of their own, rank 0 having `extra` more, against one process."""
+    from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
+    from torch.nn.parallel import DistributedDataParallel
+
+    if min(tokens, width) < 1 or extra < 0 or classes < 2 or not 1 <= steps <= 20:
+        refuse("tokens and width start at 1, extra at 0, classes at 2; steps lie in 1 to 20")
+    n, slots = ranks(), tokens + extra
+    inputs = torch.randn(n, slots, width, dtype=torch.float64).to(device())
+    labels = torch.randint(classes, (n, slots)).to(device())
+    labels[1:, tokens:] = PAD
+    mine, everything = (inputs[rank()], labels[rank()]), (inputs.flatten(0, 1), labels.flatten())
+    origin = Model(width, classes)  # rank 0's: so far all ranks have drawn with one seed
+    torch.manual_seed(1000 + rank())
+    drawn = Model(width, classes) if rank() else deepcopy(origin)
+
+    model, momentum = deepcopy(drawn), [torch.zeros_like(w) for w in drawn.parameters()]
+    outputs, gradients = train(model, momentum, *mine, steps)
+    true_outputs, true_gradients, true_ends = alone(deepcopy(origin), *everything, steps)
+    ends, right = row([*model.parameters(), *momentum]), true_gradients[0]
+    output_error = max_error(outputs, true_outputs.chunk(n)[rank()])
+    grad_error = max(map(max_error, gradients, true_gradients))
+    seen = torch.lerp(inputs[0].mean(0), origin.seen, 0.9 ** (steps - 1))
+    check("outputs equal one process", output_error, "<", 1e-12)
+    check("gradients equal one process", grad_error, "<", 1e-12)
+    check("weights and momentum equal one process", max_error(ends, true_ends), "<", 1e-12)
+    check("replicas stay alike", from_rank_0(ends), "==", 0.0)
+    check("buffers follow rank 0's samples", max_error(model.entered, seen), "<", 1e-12)
+
+    theirs = []
+    for loss in (share_of_loss, cross_entropy, partial(cross_entropy, reduction="sum")):
+        theirs.append(averaged(DistributedDataParallel, drawn, mine, loss))
+        error = relative(averaged(Replica, drawn, mine, loss), theirs[-1])
+        check("gradients equal torch's DDP", error, "<", 1e-12)
+    kept = pushed(DistributedDataParallel, drawn, mine[0])
+    same = pushed(Replica, drawn, mine[0]) == kept
+    check("a forward sends what torch's DDP sends", same, "==", True)
+
+    def pull(loss):
+        """How hard this rank's tokens pull at their logits."""
+        logits = outputs.detach().requires_grad_()
+        return torch.autograd.grad(loss(logits, mine[1]), logits)[0].norm()
+
+    buffer_gap = from_rank_0(model.seen)
+    with wire() as sent:
+        average_gradients(model)
+    with saved_activations(model.parameters()) as saved:
+        model(mine[0])
+    return {
+        "start_gap": compared(from_rank_0(row(drawn.parameters()))),
+        "tokens": counted(int((mine[1] != PAD).sum())),
+        "mean_weight": compared((pull(cross_entropy) / pull(share_of_loss)).item()),
+        "mean_error": shared(compared(relative(theirs[1], right))),
+        "sum_scale": shared(compared((theirs[2].norm() / right.norm()).item())),
+        "grad_error": shared(compared(everyone(grad_error).max().item())),
+        "drift": compared(from_rank_0(ends)),
+        "pushed_weight_gap": compared(kept[0]),
+        "pushed_buffer_gap": compared(kept[1]),
+        "buffer_gap": compared(buffer_gap),
+        "sent_bytes": counted(sent.sent_bytes),
+        "gradient_bytes": shared(counted(gradient_of(model).nbytes)),
+        "state_bytes": counted(ends.nbytes + gradient_of(model).nbytes),
+        "saved_bytes": counted(saved.peak_bytes),
+    }
+
+
+BREAKS = {
+    "no-broadcast": Break(
+        old="broadcast(tensor, 0)",
+        new="pass",
+        expect="replicas stay alike",
+        ranks=2,
+        source="loops by hand that average gradients and leave the start to each rank's seed",
+    ),
+    "mean-of-means": Break(
+        old="count = everyone(int((labels != PAD).sum())).sum().item()",
+        new="count = int((labels != PAD).sum()) * ranks()",
+        expect="gradients equal one process",
+        ranks=2,
+        source="cross_entropy's default mean under DDP; ranks rarely have equally many tokens",
+    ),
+    "sum-not-divided": Break(
+        old="weight.grad = total / ranks()",
+        new="weight.grad = total",
+        expect="gradients equal one process",
+        ranks=2,
+        source="dist.all_reduce sums by default: N times the gradient, and replicas stay alike",
+    ),
+    "matrices-only": Break(
+        old="total = ring_sum(weight.grad)",
+        new="total = ring_sum(weight.grad) if weight.dim() > 1 else weight.grad * ranks()",
+        expect="replicas stay alike",
+        ranks=2,
+        source="a list of parameters to reduce that misses some: their copies part at once",
+    ),
+    "buffers-left": Break(
+        old="broadcast(buffer, 0)",
+        new="pass",
+        expect="buffers follow rank 0's samples",
+        ranks=2,
+        source="DDP with forward_sync_buffers=False: each rank evaluates by statistics of its own",
+    ),
+}
+
+
+if __name__ == "__main__":
+    run(__file__)
