@@ -34,6 +34,7 @@ IN_CHINESE = {
     "pipeline-partition": "流水线的节拍由最慢的 stage 定：按开销切，别按层数切。",
     "pipeline-zero": "流水线里 ZeRO-1 通信量等于一次 all-reduce；ZeRO-2、3 每个 micro-batch 都付。",
     "pipeline-zero-bubble": "反向拆成两半：相邻 stage 只等 B，W 拿来填空档。",
+    "quantised-sum": "梯度压位宽：fp16 字节减半；int8 直接相加第一步就溢出，要先还原再加。",
     "ring-attention": "ring attention 是精确的：Q 不动，K、V 转圈，局部 softmax 再合并。",
     "ring-rounding": "环和单卡不会逐位相同；中间结果留 fp32，误差约是单卡的 √2 倍，环多大都一样。",
     "ring-ulysses": "两维一起切：组内按头换，组间 K、V 转圈；头数不再封顶，圈也短了。",
