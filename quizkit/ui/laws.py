@@ -4,6 +4,7 @@ from quizkit.lab.catalogue import Demo
 from quizkit.words import Lang
 
 IN_CHINESE = {
+    "accumulation": "梯度累积：每个 micro-batch 按 token 数占全体的份额加进来，才等于大 batch。",
     "activations": "一层要为反向留 sbh(34 + 5as/h) 字节；只开 TP，34 里只有 24 能除以 t。",
     "all-gather-attention": "先收齐 K、V 再算：字节和 Ring 一样多，显存更费，掩码随便换。",
     "all-reduce": "ring all-reduce：不管多少个 rank，每个都只发数据量的 2(N-1)/N 倍。",
@@ -12,7 +13,9 @@ IN_CHINESE = {
     "attention-numbers": "低精度下的注意力：分数方差是 d，exp 会溢出，整行遮住出 NaN，分块有舍入。",
     "cp-activations": "上下文并行：每层为反向留的都除以 c，权重一点不少，通信只在注意力里。",
     "cp-layouts": "每个 rank 的 token 一样多，活却不一样多：谁拿哪些 token，决定谁等谁。",
+    "ddp-buckets": "梯度分桶：桶里最后一个梯度就绪才发，各 rank 按同一个顺序发；最后一桶藏不住。",
     "ddp": "数据并行：起点相同，梯度相同，各份就一直相同；loss 要除以全部 rank 的 token 数。",
+    "deadlock": "任务挂住，总有谁没来：每个 rank 进通信前先记一笔，一对账就知道谁落在后面。",
     "flash": "FlashAttention 搬的数是 N²d²/M 量级，不是 N²；第二版把两层循环对调。",
     "flops": "训练的 FLOPs：每个 token 对每个做乘法的权重算 6 次，注意力另算。",
     "grad-noise": "梯度噪声是 tr(Σ)/B：只看全局 batch 有多大，几个 rank 分着算都一样。",

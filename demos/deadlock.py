@@ -1,0 +1,295 @@
+"""A hang is somebody missing: each rank notes what it enters, and the notes name who is behind.
+
+The trick
+    Collectives have no names on the wire. On each group a rank's k-th call meets the others' k-th,
+    whatever it was meant to be, and waits while one of them is away. So all ranks must make the
+    same calls in the same order on each group, and in one order over the groups they share.
+
+    The ranks that complain are the ones that did nothing wrong. Let each rank write down the call
+    it is about to enter, where others can read it. Who waits in vain looks for a rank that has not
+    entered that call, and goes on from there if that rank waits as well: at the end stands one
+    that does not wait, or a circle. Ranks that wrote different words for one call met by mistake,
+    perhaps long before anybody waits.
+
+    The ranks train one weight; then they do it again, and --culprit runs --short batches fewer.
+    --spike: the batch at which its loss jumps, upon which all ranks add up their losses.
+    --monitored: ask torch as well (which writes to standard error).
+
+Watch
+    stuck (shared)         ranks that waited in vain while all had as many batches
+    waits_for              where each one's waiting ends: a rank that does not wait, or one of a
+                           circle; -1 if it does not wait
+    circle (shared)        ranks that wait for each other in a circle
+    entered                calls this rank entered, messages included
+    first_difference       the first of them that met other words than its own, from 1; 0 if none
+    weight_error (shared)  largest difference of a rank's weight from one process
+    stuck_uneven (shared)  ranks that waited in vain while the culprit had fewer batches
+    behind (shared)        the rank that the notes name then, -1 if none
+    torch_names (shared)   the rank that monitored_barrier names, -1 if none
+
+Run
+    quizkit demo deadlock --gpus 4
+    python demos/deadlock.py --ranks 4 --culprit 1 --short 2
+    torchrun --nproc-per-node 4 demos/deadlock.py
+"""
+
+import json
+import re
+from datetime import timedelta
+from types import SimpleNamespace
+
+from _bench import (
+    Break,
+    Metrics,
+    check,
+    compared,
+    counted,
+    everyone,
+    rank,
+    ranks,
+    refuse,
+    run,
+    shared,
+)
+
+import torch
+import torch.distributed as dist
+from torch.distributed.distributed_c10d import _get_default_store
+
+TOPIC = "debug"
+
+LR = 0.1
+JUMP = 100.0  # how far the spike is from all other targets
+
+
+class LateError(Exception):
+    """Somebody did not come."""
+
+
+class Talk:
+    """This rank's groups in one episode, and its flight recorder; no call waits for ever."""
+
+    def __init__(self, episode, patience):
+        self.store, self.calls = dist.PrefixStore(episode, _get_default_store()), []
+        self.patience, self.groups = timedelta(seconds=patience), {}
+        # Every rank makes every group, its own or not: that is how they come to the same names.
+        for name, members in (("front", range(max(1, ranks() - 1))), ("all", range(ranks()))):
+            handle = dist.new_group([*members], backend="gloo")
+            self.groups[name] = handle, [*members]
+
+    def enter(self, group, members, words):
+        """Write down, where others can read it, what is about to be entered."""
+        call = {"group": group, "members": members, "words": words, "done": False}
+        self.calls.append(call)
+        self.store.set(str(rank()), json.dumps(self.calls))
+        return call
+
+    def await_all(self, *flights):
+        """Wait for calls to end, and write it down; or give up."""
+        for call, work in flights:
+            try:
+                work.wait(self.patience)
+            except RuntimeError as error:
+                raise LateError(call["words"]) from error
+            call["done"] = True
+        self.store.set(str(rank()), json.dumps(self.calls))
+
+    def total(self, group, words, value):
+        """The sum of a number over a group."""
+        handle, members = self.groups[group]
+        tensor = torch.tensor(float(value), dtype=torch.float64)
+        call = self.enter(group, members, words)
+        self.await_all((call, dist.all_reduce(tensor, group=handle, async_op=True)))
+        return tensor.item()
+
+    def to_the_right(self, row):
+        """What the left neighbour has, while mine goes to the right."""
+        me, n, handle = rank(), ranks(), self.groups["all"][0]
+        right, left, arriving = (me + 1) % n, (me - 1) % n, torch.empty_like(row)
+        if n == 1:
+            return row
+        call = self.enter(f"{me} to {right}", [me, right], "rows")
+        sent = call, dist.isend(row, right, handle)
+        call = self.enter(f"{left} to {me}", [left, me], "rows")
+        came = call, dist.irecv(arriving, left, handle)
+        self.await_all(sent, came)
+        return arriving
+
+
+def train(own, targets, batches, talk, state):
+    """Gradient descent on one weight: the same calls in the same order on every rank."""
+    inputs = own + talk.to_the_right(own)
+    for batch in range(batches):
+        residual = state.weight * inputs[batch] - targets[batch]
+        loss, gradient = (residual**2).sum(), (residual * inputs[batch]).sum()
+        for group in ("front", "all"):
+            if rank() in talk.groups[group][1]:
+                state.sums[group] = talk.total(group, "gradient", gradient)
+        state.weight -= LR * state.sums["all"] / (ranks() * len(residual))
+        spikes = talk.total("all", "spikes", loss > JUMP)
+        if spikes > 0:
+            state.logged = talk.total("all", "loss", loss)
+    return 0  # ranks have been waited for in vain
+
+
+def who_waits_for_whom(notes):
+    """For each rank in the middle of a call, the first one that has not entered it."""
+    waits = {}
+    for each, calls in enumerate(notes):
+        for group, members in [(c["group"], c["members"]) for c in calls if not c["done"]]:
+            entered = {m: [c["group"] for c in notes[m]].count(group) for m in members}
+            away = [m for m in members if entered[m] < entered[each]]
+            waits |= {each: away[0]} if away and each not in waits else {}
+    return waits
+
+
+def followed(waits, start):
+    """From a rank that waits to one that does not; in a circle, round it once. Who was passed."""
+    passed = []
+    while start in waits and start not in passed:
+        passed.append(start)
+        start = waits[start]
+    return start, passed[passed.index(start) :] if start in passed else []
+
+
+def first_difference(notes):
+    """For each rank, how many calls it had entered when it first met other words than its own."""
+    met = [0] * len(notes)
+    for group in {call["group"] for calls in notes for call in calls}:
+        lines = [
+            [(k, c["words"]) for k, c in enumerate(calls, 1) if c["group"] == group]
+            for calls in notes
+        ]
+        for place in range(max(map(len, lines))):
+            at = {r: line[place] for r, line in enumerate(lines) if place < len(line)}
+            if len({words for _, words in at.values()}) > 1:
+                for r, (k, _) in at.items():
+                    met[r] = min(met[r] or k, k)
+    return met
+
+
+def episode(name, own, targets, batches, patience):
+    """Train until through, or until somebody waits in vain; then read what all have written."""
+    talk, state = Talk(name, patience), SimpleNamespace(weight=0.0, sums={}, logged=0.0)
+    try:
+        late = train(own, targets, batches, talk, state)
+    except LateError:
+        late = 1
+    stuck = int(everyone(late).sum().item())  # all have written by then
+    left = [talk.store.check([str(each)]) for each in range(ranks())]
+    notes = [json.loads(talk.store.get(str(r))) if left[r] else [] for r in range(ranks())]
+    waits = who_waits_for_whom(notes)
+    ends = {each: followed(waits, each) for each in waits}
+    return SimpleNamespace(
+        talk=talk, weight=state.weight, stuck=stuck, late=late, notes=notes, ends=ends
+    )
+
+
+def asked_torch(found, patience):
+    """The rank that monitored_barrier names if those who wait call it."""
+    named = -1
+    try:
+        if found.late:
+            dist.monitored_barrier(found.talk.groups["all"][0], timedelta(seconds=2 * patience))
+    except RuntimeError as error:
+        told = re.search(r"Rank (\d+) failed to pass", str(error))
+        named = int(told[1]) if told else -1
+    return int(everyone(named).max().item())
+
+
+def data(steps, rows, culprit, spike):
+    """All ranks' inputs and targets, one of them far off; and the weight one process reaches."""
+    inputs = torch.rand(steps, ranks(), rows, dtype=torch.float64)
+    both, weight = inputs + inputs.roll(1, dims=1), 0.0
+    targets = 3 * both
+    if 0 <= spike < steps:
+        targets[spike, culprit] += JUMP
+    for x, y in zip(both, targets, strict=True):
+        weight -= LR * ((weight * x - y) * x).mean().item()
+    return inputs, targets, weight
+
+
+def main(
+    steps: int = 3,
+    rows: int = 4,
+    culprit: int = -1,
+    short: int = 1,
+    spike: int = 1,
+    patience: float = 0.3,
+    monitored: bool = False,
+) -> Metrics:
+    """Train with as many batches on each rank, then with fewer on one of them."""
+    if steps < 1 or rows < 1 or not 1 <= short <= steps:
+        refuse(f"take at least 1 step, 1 row, and a --short of 1 to {max(steps, 1)}")
+    n, culprit = ranks(), culprit % ranks()
+    inputs, targets, weight = data(steps, rows, culprit, spike)
+    mine = inputs[:, rank()].contiguous(), targets[:, rank()]
+
+    even = episode("even", *mine, steps, 4 * patience)
+    weight_error = everyone(abs(even.weight - weight)).max().item()
+    circle = max(len(ring) for _, ring in [*even.ends.values(), (-1, [])])
+    differs = first_difference(even.notes)
+
+    uneven = episode("uneven", *mine, steps - short * (rank() == culprit), patience)
+    ends = {end for end, _ in uneven.ends.values()}
+    behind = ends.pop() if len(ends) == 1 else -1
+    torch_names = asked_torch(uneven, patience) if monitored and behind else -1  # rank 0 names
+
+    check("every rank gets through", even.stuck, "==", 0)
+    check("ranks that meet mean the same call", max(differs), "==", 0)
+    check("weight equals one process", weight_error, "<", 1e-12)
+    check("all others wait for the one that left", uneven.stuck, "==", n - 1)
+    check("the notes name the one that left", behind, "==", culprit if n > 1 else -1)
+    return {
+        "stuck": shared(counted(even.stuck)),
+        "waits_for": counted(even.ends.get(rank(), (-1, []))[0]),
+        "circle": shared(counted(circle)),
+        "entered": counted(len(even.notes[rank()])),
+        "first_difference": counted(differs[rank()]),
+        "weight_error": shared(compared(weight_error)),
+        "stuck_uneven": shared(counted(uneven.stuck)),
+        "behind": shared(counted(behind)),
+        "torch_names": shared(counted(torch_names)),
+    }
+
+
+BREAKS = {
+    "rank-local-condition": Break(
+        old="        if spikes > 0:",
+        new="        if loss > JUMP:",
+        expect="every rank gets through",
+        ranks=2,
+        source="code that logs, saves or evaluates on one rank and calls a collective in there",
+    ),
+    "two-orders": Break(
+        old='        for group in ("front", "all"):',
+        new='        for group in sorted(("front", "all"), reverse=rank() > 0):',
+        expect="every rank gets through",
+        ranks=3,
+        source="groups kept in a set of strings, which each process hashes in its own way",
+    ),
+    "send-first": Break(
+        old='        call = self.enter(f"{left} to',
+        new='        self.await_all(sent)\n        call = self.enter(f"{left} to',
+        expect="every rank gets through",
+        ranks=2,
+        source="halo exchanges written send, then receive: they work while messages are buffered",
+    ),
+    "members-only": Break(
+        old="            handle = dist.new_group([*members], backend=",
+        new="            handle = rank() in members and dist.new_group([*members], backend=",
+        expect="hangs",
+        ranks=2,
+        source="new_group called where the group is used; all ranks count the groups they make",
+    ),
+    "noted-afterwards": Break(
+        old="json.dumps(self.calls))\n        return call",
+        new="json.dumps(self.calls[:-1]))\n        return call",
+        expect="the notes name the one that left",
+        ranks=2,
+        source="logs written after a call: who is stuck in it looks like one that never came",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)

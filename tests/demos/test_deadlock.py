@@ -1,0 +1,130 @@
+"""Hangs: who waits for whom, who is named, and what a hang hides before it hangs."""
+
+import ast
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from quizkit.lab.catalogue import find
+
+from .conftest import Run, failed
+
+pytestmark = pytest.mark.demo
+
+DEMO = find("deadlock")
+ENDING = [name for name, planted in DEMO.breaks.items() if planted.expect != "hangs"]
+SHORT = 0.2  # seconds a rank waits in vain
+
+
+def functions(*names: str) -> SimpleNamespace:
+    """Some of its functions by themselves: the file's other lines need torch."""
+    nodes = [
+        node
+        for node in ast.parse(DEMO.source).body
+        if isinstance(node, ast.FunctionDef) and node.name in names
+    ]
+    space: dict[str, Any] = {}
+    exec(compile(ast.Module([*nodes], []), "deadlock.py", "exec"), space)
+    return SimpleNamespace(**space)
+
+
+PAPER = functions("who_waits_for_whom", "followed", "first_difference")
+
+
+def notes(*lines: str) -> list[list[dict[str, Any]]]:
+    """`a:grad b!` for a call done on group a and one that is waited for on group b."""
+    members = {
+        word[0]: [r for r, line in enumerate(lines) if word[0] in [w[0] for w in line.split()]]
+        for line in lines
+        for word in line.split()
+    }
+    return [
+        [
+            {
+                "group": word[0],
+                "members": members[word[0]],
+                "words": word[1:].strip("!"),
+                "done": not word.endswith("!"),
+            }
+            for word in line.split()
+        ]
+        for line in lines
+    ]
+
+
+@pytest.mark.parametrize(("ranks", "culprit", "short"), [(2, 0, 3), (3, 1, 1), (4, 0, 2)])
+def test_the_one_that_left_is_named(run: Run, ranks: int, culprit: int, short: int) -> None:
+    report = run(ranks, culprit=culprit, short=short, patience=SHORT)
+    measured = report["metrics"]
+    assert report["verdict"] == "pass"
+    assert measured["stuck"] == measured["circle"] == 0
+    assert measured["stuck_uneven"] == ranks - 1
+    assert measured["behind"] == culprit
+
+
+def test_torch_names_the_same(run: Run) -> None:
+    measured = run(3, culprit=1, monitored=True, patience=SHORT)["metrics"]
+    assert measured["torch_names"] == measured["behind"] == 1
+
+
+def test_everybody_counts_every_call(run: Run) -> None:
+    measured = run(3, culprit=1, short=1, patience=SHORT)["metrics"]
+    # 2 messages; 3 steps of 2 sums and a flag, but the last rank is not in front; a spike's loss.
+    assert measured["entered"] == [12, 12, 9]
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_a_break_shows(run: Run, name: str) -> None:
+    planted = DEMO.breaks[name]
+    assert planted.expect in failed(run(planted.ranks, name, patience=SHORT))
+
+
+def test_a_rank_local_condition_goes_wrong_before_it_hangs(run: Run) -> None:
+    measured = run(2, "rank-local-condition", patience=SHORT)["metrics"]
+    assert measured["stuck"] == 1  # only the rank that made one call too many, at the very end
+    assert measured["waits_for"] == [-1, 0]
+    assert measured["first_difference"] == [10, 7]
+    assert measured["weight_error"] > 1
+
+
+def test_two_orders_wait_in_a_circle_and_nobody_is_to_blame(run: Run) -> None:
+    measured = run(3, "two-orders", patience=SHORT)["metrics"]
+    assert measured["stuck"] == 3
+    assert measured["circle"] == 2
+    assert measured["behind"] == -1
+
+
+def test_sends_first_wait_in_a_circle_of_all(run: Run) -> None:
+    assert run(2, "send-first", patience=SHORT)["metrics"]["circle"] == 2
+
+
+def test_groups_made_by_members_only_hang_where_the_next_one_is_made(run: Run) -> None:
+    report = run(2, "members-only")
+    assert report["outcome"] == "hung"
+    assert "new_group" in report["error"]["stacks"][0]
+
+
+@pytest.mark.parametrize("options", [{"steps": 0}, {"short": 0}, {"short": 4}, {"rows": 0}])
+def test_what_cannot_be_run_is_refused(run: Run, options: dict[str, int]) -> None:
+    assert run(2, **options)["outcome"] == "refused"
+
+
+def test_the_end_of_the_waiting_is_the_one_who_is_behind() -> None:
+    # Rank 0 waits for 1 on group a, which waits for 2 on b, which is elsewhere.
+    waits = PAPER.who_waits_for_whom(notes("a a!", "a b b!", "a b"))
+    assert waits == {0: 1, 1: 2}
+    assert PAPER.followed(waits, 0) == (2, [])
+
+
+def test_a_circle_is_not_entered_by_who_waits_outside_it() -> None:
+    assert PAPER.followed({3: 0, 0: 1, 1: 0}, 3) == (0, [0, 1])
+
+
+def test_a_call_that_all_have_entered_is_not_waited_for() -> None:
+    assert PAPER.who_waits_for_whom(notes("a a!", "a a!", "a a")) == {}
+
+
+def test_calls_are_compared_group_by_group() -> None:
+    assert PAPER.first_difference(notes("a:x b:y", "b:y a:x")) == [0, 0]
+    assert PAPER.first_difference(notes("a:x a:y", "a:x b:z a:w a:y")) == [2, 3]
