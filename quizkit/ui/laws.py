@@ -11,6 +11,7 @@ IN_CHINESE = {
     "all-reduce-trees": "对半分再加倍：ring 的字节，2 log₂N 轮；两棵树，谁也不在两边都当中间节点。",
     "all-reduce-two-level": "两级 all-reduce 省的是步数：2(gM-1) 变 2(g-1)+2(M-1)；字节省不了多少。",
     "attention-numbers": "低精度下的注意力：分数方差是 d，exp 会溢出，整行遮住出 NaN，分块有舍入。",
+    "clip-norm": "裁剪只认一个全局范数：分片的平方和跨 rank 相加，各卡都有的只算一次。",
     "cp-activations": "上下文并行：每层为反向留的都除以 c，权重一点不少，通信只在注意力里。",
     "cp-layouts": "每个 rank 的 token 一样多，活却不一样多：谁拿哪些 token，决定谁等谁。",
     "ddp-buckets": "梯度分桶：桶里最后一个梯度就绪才发，各 rank 按同一个顺序发；最后一桶藏不住。",

@@ -1,0 +1,300 @@
+"""K micro-batches make the big batch if each adds its share: its tokens over everybody's tokens.
+
+The trick
+    backward() adds to .grad, so a micro-batch's loss must come in as its part of the whole: the sum
+    over its tokens, divided by the tokens of all micro-batches on all ranks. If all have equally
+    many that is the mean over K; if not, a mean of means weighs a token of a short one more.
+
+    Without the share the gradient is K times too long: so is plain SGD's update, while Adam divides
+    by the gradient's own size and takes the same first step: only clipping and eps notice. Nothing
+    else changes: same global batch, same update, so the same learning rate. What is saved is
+    activations, of one micro-batch at a time, not gradients or states. Two things do differ: batch
+    statistics, taken over a micro-batch, and dropout's dice.
+
+Watch
+    tokens (shared)        in the global batch
+    grad_error (shared)    of the shares: largest difference from one process on the global batch
+    means_error (shared)   of the mean of means: length of its difference, the right gradient's as 1
+    local_error (shared)   the same if each rank divides by its own tokens and ranks are averaged
+    sgd_ratio (shared)     first update of plain SGD without 1/K: its length over the one with 1/K
+    adam_ratio (shared)    the same for Adam
+    eps_ratio (shared)     the same for Adam with eps as large as the gradient's root mean square
+    clip_ratio (shared)    the same for SGD clipped at 1.5 times the norm of the gradient with 1/K
+    leak_ratio (shared)    the same step twice without zero_grad between: second gradient over first
+    weights_error (shared)   after --steps of Adam: distance from one process on global batches
+    root_rate_error (shared) the same if the learning rate is multiplied by the root of K
+    batch_norm_error       of a model with BatchNorm: this rank's gradient against its whole batch's
+    layer_norm_error       the same with LayerNorm
+    live_bytes             most bytes kept for backward while accumulating
+    live_bytes_whole       the same with this rank's batch in one piece
+    gradient_bytes         of .grad after accumulating
+    gradient_bytes_whole   of .grad after the whole batch
+    bias (shared)          all ways to draw 1, 2 or 4 of 4 tokens: their mean gradients' own mean
+                           against the mean of all 4, the largest difference of the three
+    variance_2 (shared)    spread of the mean of 2 draws, that of 1 draw as 1
+    variance_4 (shared)    the same of 4
+
+Run
+    quizkit demo accumulation --gpus 4
+    python demos/accumulation.py --ranks 3 --microbatches 5 --spread 0
+    torchrun --nproc-per-node 4 demos/accumulation.py
+"""
+
+from copy import deepcopy
+from itertools import product
+
+from _bench import (
+    Break,
+    Layer,
+    Metrics,
+    check,
+    compared,
+    counted,
+    device,
+    everyone,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    ring_sum,
+    run,
+    saved_activations,
+    shared,
+)
+
+import torch
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+from torch.optim.adam import adam
+
+TOPIC = "optim"
+RATE = 0.01
+
+
+def loss_of(model, batch):
+    """The sum over tokens of each one's mean squared error."""
+    x, target = batch
+    return (model(x) - target).square().mean(1).sum()
+
+
+def accumulate(model, batches, shares):
+    """This rank's part of the gradient: one micro-batch after the other adds its share."""
+    for batch, share in zip(batches, shares, strict=True):
+        loss = loss_of(model, batch) * share
+        loss.backward()
+
+
+def take(model):
+    """The gradient in one row; the next step starts from none."""
+    row = parameters_to_vector([weight.grad for weight in model.parameters()])
+    model.zero_grad()
+    return row
+
+
+def shares_of(batches, kind="tokens"):
+    """By how much a micro-batch's sum over tokens is multiplied; all kinds but one are mistakes."""
+    counts = [len(x) for x, _ in batches]
+    own, k = sum(counts), len(counts)
+    if kind == "tokens":
+        everybody = everyone(own).sum().item()
+        return [1 / everybody] * k
+    if kind == "local":
+        return [1 / own / ranks()] * k
+    parts = k * ranks() if kind == "means" else ranks()  # "unscaled" forgets K
+    return [1 / count / parts for count in counts]
+
+
+def gradient(model, batches, kind="tokens"):
+    """The gradient of the global batch, or what a kind of share takes for it."""
+    accumulate(model, batches, shares_of(batches, kind))
+    return ring_sum(take(model))
+
+
+def alone(model, batch):
+    """The truth: one process, one batch, no .grad to leave anything in."""
+    loss = loss_of(model, batch) / len(batch[0])
+    return parameters_to_vector(torch.autograd.grad(loss, [*model.parameters()]))
+
+
+def adam_step(weights, row, kept, rate, eps=1e-8):
+    """torch's Adam on a row of weights, in place; its class would first import for a second."""
+    more = {"amsgrad": False, "weight_decay": 0.0, "maximize": False}
+    adam([weights], [row], *kept, lr=rate, beta1=0.9, beta2=0.999, eps=eps, **more)
+
+
+def fresh(row):
+    """What Adam keeps: momentum, variance, nothing for amsgrad, the number of steps."""
+    return [torch.zeros_like(row)], [torch.zeros_like(row)], [], [torch.tensor(0.0)]
+
+
+def train(model, find, steps, rate):
+    """The weights after some steps of Adam on the gradient that `find` gives."""
+    model = deepcopy(model)
+    weights = parameters_to_vector(model.parameters()).detach()
+    kept = fresh(weights)
+    for _ in range(steps):
+        adam_step(weights, find(model), kept, rate)
+        vector_to_parameters(weights.clone(), model.parameters())
+    return weights
+
+
+def first_step(row, eps=1e-8):
+    """Where Adam's first step leads from zero."""
+    weights = torch.zeros_like(row)
+    adam_step(weights, row, fresh(row), RATE, eps)
+    return weights
+
+
+def joined(batches):
+    """Micro-batches as one batch."""
+    return tuple(torch.cat(each) for each in zip(*batches, strict=True))
+
+
+def normed(norm, batches, like):
+    """Largest difference of accumulated from whole, for a model with a norm."""
+    width = batches[0][0].shape[1]
+    model = torch.nn.Sequential(Layer(width, width, **like), norm(width, **like))
+    accumulate(model, batches, [1 / sum(len(x) for x, _ in batches)] * len(batches))
+    return max_error(take(model), alone(model, joined(batches)))
+
+
+def draws(model, batch):
+    """Every way to draw k tokens of 4: how far their mean is off on average, how it spreads."""
+    tokens = [tuple(each[i : i + 1] for each in batch) for i in range(4)]
+    rows = torch.stack([alone(model, token) for token in tokens])
+    biases, spreads = [], []
+    for k in (1, 2, 4):
+        means = rows[torch.tensor([*product(range(4), repeat=k)])].mean(1)
+        biases.append(max_error(means.mean(0), rows.mean(0)))
+        spreads.append((means - rows.mean(0)).square().sum(1).mean().item())
+    return max(biases), spreads[1] / spreads[0], spreads[2] / spreads[0]
+
+
+def main(
+    microbatches: int = 4, tokens: int = 8, spread: int = 4, steps: int = 3, width: int = 8
+) -> Metrics:
+    """Accumulate rightly and wrongly; of three micro-batches two are longer, by --spread tokens."""
+    if min(microbatches, steps, width) < 1 or spread < 0:
+        refuse("microbatches, steps and width start at 1, spread at 0")
+    if tokens < 4:
+        refuse(f"{tokens} tokens are too few: take 4 or more")
+    like, k = {"dtype": torch.float64, "device": device()}, microbatches
+    model = torch.nn.Sequential(Layer(width, width, **like), Layer(width, width, **like))
+    counts = [tokens + spread * (i % 3) for i in range(ranks() * k)]
+    everybodys = [tuple(torch.randn(2, count, width, **like)) for count in counts]
+    batches = everybodys[rank() * k : (rank() + 1) * k]
+    batch, whole = joined(everybodys), joined(batches)
+    truth = alone(model, batch)
+
+    with saved_activations(model.parameters()) as saved:
+        accumulate(model, batches, shares_of(batches))
+        held = sum(weight.grad.nbytes for weight in model.parameters())
+        total = ring_sum(take(model))
+    with saved_activations(model.parameters()) as saved_whole:
+        accumulate(model, [whole], shares_of([whole]))
+        held_whole = sum(weight.grad.nbytes for weight in model.parameters())
+        once = ring_sum(take(model))
+    error = max(max_error(total, truth), max_error(once, truth))
+    check("gradients equal one process", error, "<", 1e-12)
+    longest = max(len(x) for x, _ in batches)
+    live, live_whole = saved.peak_bytes, saved_whole.peak_bytes
+    check("one micro-batch is alive", live * len(whole[0]), "==", live_whole * longest)
+
+    means, local, unscaled = (
+        gradient(model, batches, kind) for kind in ("means", "local", "unscaled")
+    )
+    off = [((row - truth).norm() / truth.norm()).item() for row in (means, local)]
+    owned = everyone(len(whole[0]))
+    check("a mean of means needs equal parts", off[0] < 1e-9, "==", len({*counts}) == 1)
+    check("own tokens need equal ranks", off[1] < 1e-9, "==", bool((owned == owned[0]).all()))
+
+    def ratio(change):
+        """Length of an update without 1/K over that with it."""
+        return (change(unscaled).norm() / change(means).norm()).item()
+
+    size, limit = means.square().mean().sqrt().item(), 1.5 * means.norm().item()
+    ratios = {
+        "sgd_ratio": ratio(lambda row: RATE * row),
+        "adam_ratio": ratio(first_step),
+        "eps_ratio": ratio(lambda row: first_step(row, eps=size)),
+        "clip_ratio": ratio(lambda row: row * min(1.0, limit / row.norm().item())),
+    }
+    check("without 1/K SGD goes K times as far", abs(ratios["sgd_ratio"] / k - 1), "<", 1e-12)
+    check("without 1/K Adam starts the same", abs(ratios["adam_ratio"] - 1), "<", 1e-3)
+
+    for _ in range(2):
+        accumulate(model, batches, shares_of(batches))
+    leak = (ring_sum(take(model)).norm() / truth.norm()).item()
+
+    def find(model):
+        return gradient(model, batches)
+
+    trained = train(model, lambda model: alone(model, batch), steps, RATE)
+    gap = max_error(train(model, find, steps, RATE), trained)
+    root_gap = max_error(train(model, find, steps, RATE * k**0.5), trained)
+    check("the same learning rate trains alike", gap, "<", 1e-9)
+    by_batch, by_layer = (
+        normed(norm, batches, like) for norm in (torch.nn.BatchNorm1d, torch.nn.LayerNorm)
+    )
+    check("LayerNorm does not see the batch", by_layer, "<", 1e-12)
+    check("BatchNorm does", by_batch > 1e-6, "==", k > 1)
+    bias, variance_2, variance_4 = draws(model, batch)
+    check("accumulation has no bias", bias, "<", 1e-12)
+    return {
+        "tokens": shared(counted(len(batch[0]))),
+        "grad_error": shared(compared(everyone(error).max().item())),
+        "means_error": shared(compared(off[0])),
+        "local_error": shared(compared(off[1])),
+        **{name: shared(compared(value)) for name, value in ratios.items()},
+        "leak_ratio": shared(compared(leak)),
+        "weights_error": shared(compared(gap)),
+        "root_rate_error": shared(compared(root_gap)),
+        "batch_norm_error": compared(by_batch),
+        "layer_norm_error": compared(by_layer),
+        "live_bytes": counted(live),
+        "live_bytes_whole": counted(live_whole),
+        "gradient_bytes": counted(held),
+        "gradient_bytes_whole": counted(held_whole),
+        "bias": shared(compared(bias)),
+        "variance_2": shared(compared(variance_2)),
+        "variance_4": shared(compared(variance_4)),
+    }
+
+
+BREAKS = {
+    "mean-of-means": Break(
+        old="        return [1 / everybody] * k\n",
+        new="        return [1 / (k * ranks() * count) for count in counts]\n",
+        expect="gradients equal one process",
+        ranks=1,
+        source="huggingface/transformers#34191: each micro-batch's mean loss over their number",
+    ),
+    "own-tokens": Break(
+        old="everybody = everyone(own).sum().item()",
+        new="everybody = own * ranks()",
+        expect="gradients equal one process",
+        ranks=2,
+        source="tokens counted on this rank only, then averaged by DDP: wrong where ranks differ",
+    ),
+    "adds-up-losses": Break(
+        old="    for batch, share in zip(batches, shares, strict=True):\n"
+        "        loss = loss_of(model, batch) * share\n"
+        "        loss.backward()\n",
+        new="    loss = 0.0\n"
+        "    for batch, share in zip(batches, shares, strict=True):\n"
+        "        loss = loss + loss_of(model, batch) * share\n"
+        "    loss.backward()\n",
+        expect="one micro-batch is alive",
+        ranks=1,
+        source="losses are summed and backward is called once: right gradient, every graph kept",
+    ),
+    "no-zero-grad": Break(
+        old="    model.zero_grad()\n",
+        new="",
+        expect="the same learning rate trains alike",
+        ranks=1,
+        source="zero_grad forgotten: .grad carries every gradient since the start",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
