@@ -20,6 +20,7 @@ IN_CHINESE = {
     "flash": "FlashAttention 搬的数是 N²d²/M 量级，不是 N²；第二版把两层循环对调。",
     "flops": "训练的 FLOPs：每个 token 对每个做乘法的权重算 6 次，注意力另算。",
     "grad-noise": "梯度噪声是 tr(Σ)/B：只看全局 batch 有多大，几个 rank 分着算都一样。",
+    "hetero": "卡有快有慢：样本按速度发，梯度按样本数加权，此外各 rank 必须完全一样。",
     "kv-cache": "KV cache 不改变输出：每个 token 只投影一次，K 和 V 留着。",
     "label-shift": "标签先移位再切；loss 除以全部 rank 的目标数，梯度在 DP × CP 上求和。",
     "model-states": "模型状态：混合精度 Adam 每个参数占 16 字节，ZeRO 一级一级往下切。",
