@@ -1,0 +1,300 @@
+"""DDP's buckets: an all-reduce starts when its bucket's last gradient is there, in a fixed order.
+
+The trick
+    Who shares a bucket is fixed before backward, so that all ranks sum the same tensors together.
+    A bucket is closed once it holds its cap or more: it may be larger than the cap. The first
+    backward has one bucket of everything; then they are cut anew in the order in which gradients
+    became ready on rank 0, the first at a small cap so that sums start early. (With
+    find_unused_parameters they are cut in the order of registration, start back to front, and
+    stay.) No bucket overtakes another: collectives meet by their order, not by their names.
+    What is left of the sums when backward ends is exposed; the last bucket never hides. Sizes and
+    caps are in units: --unit 1048576 makes them MiB. --against: forward runs the other way.
+
+Watch
+    grad_error                   largest difference from one process on all ranks' rows
+    buckets_registered (shared)  all-reduces of a backward, cut in the order of registration
+    first_registered (shared)    size of the one that starts first, in units
+    last_registered (shared)     of the one that starts last
+    exposed_registered (shared)  what is left of the sums when backward ends
+    buckets_whole (shared)       all-reduces of the first backward
+    exposed_whole (shared)       what is left when backward ends
+    buckets_rebuilt (shared)     all-reduces of the second backward
+    first_rebuilt (shared)       size of the one that starts first
+    last_rebuilt (shared)        of the one that starts last
+    exposed_rebuilt (shared)     what is left when backward ends
+    largest_rebuilt (shared)     size of the largest
+    first_start (shared)         when the first rebuilt bucket starts
+    last_start (shared)          when the last one does
+    kept_views (shared)          memory of gradients and buckets with gradient_as_bucket_view
+    kept_copies (shared)         the same without it, in torch's DDP
+
+Run
+    quizkit demo ddp-buckets --gpus 4
+    python demos/ddp_buckets.py --ranks 4 --tensors 8 --size 1 --cap 1
+    torchrun --nproc-per-node 4 demos/ddp_buckets.py
+"""
+
+from copy import deepcopy
+from functools import partial
+
+from _bench import (
+    Break,
+    Metrics,
+    broadcast,
+    check,
+    clocked,
+    compared,
+    counted,
+    device,
+    exchange,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    run,
+    shared,
+    virtual_clock,
+)
+
+import torch
+import torch.distributed as dist
+
+TOPIC = "dp"
+WIDTH, ROW = 16, 16 * 8  # fp64 numbers in a row of a weight, and their bytes
+
+
+class Branches(torch.nn.Module):
+    """Branches side by side: the one that ran last has its gradient first."""
+
+    def __init__(self, number, rows):
+        super().__init__()
+        drawn = torch.randn(number, rows, WIDTH, dtype=torch.float64).to(device()) / 4
+        self.weights = torch.nn.ParameterList([each.clone() for each in drawn])
+
+    def forward(self, x, order):
+        """The mean of the branches, run in this order."""
+        weights = [self.weights[i] for i in order]
+        return x + sum(torch.tanh(x @ w.T) @ w / len(w) for w in weights) / len(weights)
+
+    def gradient(self):
+        """All gradients in a row."""
+        return torch.cat([weight.grad.flatten() for weight in self.weights])
+
+
+def assign(order, sizes, caps):
+    """Fill buckets in this order; one is closed as soon as it holds its cap or more."""
+    buckets, held = [[]], 0
+    for tensor in order:
+        buckets[-1].append(tensor)
+        held += sizes[tensor]
+        if held >= caps[min(len(buckets), len(caps)) - 1]:
+            buckets.append([])
+            held = 0
+    return [bucket for bucket in buckets if bucket]
+
+
+def rebuild(arrived, sizes, caps):
+    """Buckets in the order of arrival: rank 0's, for the others may have had another."""
+    order = broadcast(torch.tensor(arrived, device=device()), 0)
+    return assign(order.tolist(), sizes, caps)
+
+
+def send_to_all(row):
+    """The simplest all-reduce, on its way: my row goes to all others, theirs come to me."""
+    others = [((rank() + step) % ranks(), (rank() - step) % ranks()) for step in range(1, ranks())]
+    return {source: exchange(row, to, row.clone(), source) for to, source in others}
+
+
+class Reducer:
+    """Averages the gradients of one backward, bucket by bucket, while that backward goes on."""
+
+    def __init__(self, model, buckets, clock, times):
+        weights, self.model, self.clock, self.times = model.weights, model, clock, times
+        self.home, self.hooks = {}, {}
+        self.rows, self.arrived, self.started = [], [], []
+        for number, bucket in enumerate(buckets):
+            lengths = [weights[i].numel() for i in bucket]
+            self.rows.append(weights[0].new_zeros(sum(lengths)))
+            for i, part in zip(bucket, self.rows[-1].split(lengths), strict=True):
+                weights[i].grad = part.view_as(weights[i])  # autograd adds into the bucket
+                hook = weights[i].register_post_accumulate_grad_hook(partial(self.ready, i))
+                self.home[i], self.hooks[i] = number, hook
+        self.missing = [len(bucket) for bucket in buckets]
+
+    def ready(self, i, _):
+        """A gradient is complete: one less is missing in its bucket."""
+        self.clock.spend(self.times[0] / len(self.hooks), f"B{i}")
+        self.arrived.append(i)
+        self.missing[self.home[i]] -= 1
+        # Another rank's gradients may come in another order: no bucket before the one before it.
+        while (number := len(self.started)) < len(self.rows) and not self.missing[number]:
+            flying = send_to_all(self.rows[number])  # meanwhile backward goes on
+            self.started.append((number, len(self.arrived), self.clock.now, flying))
+
+    def finish(self):
+        """Wait at the end of backward; sums follow one another on a stream of their own."""
+        self.end, stream, lane = self.clock.now, 0.0, self.clock.schedule
+        self.clock.schedule += ", sums"
+        for number, _, moment, flying in self.started:
+            self.clock.now, row = max(stream, moment), self.rows[number]
+            # Added up in the same order everywhere, once the last rank has started.
+            parts = [flying[i].wait() if i in flying else row.clone() for i in range(ranks())]
+            self.last_start = self.clock.now
+            self.clock.spend(self.times[1] * len(row) / sum(map(len, self.rows)), f"R{number}")
+            stream = self.clock.now
+            row.copy_(sum(parts) / ranks())
+        for hook in self.hooks.values():
+            hook.remove()
+        self.clock.now, self.clock.schedule = max(self.end, stream), lane
+        self.exposed = round(self.clock.now - self.end, 6)
+        self.gradient, self.sizes = self.model.gradient(), [row.nbytes for row in self.rows]
+        self.kept = kept([*self.rows, *(weight.grad for weight in self.model.weights)])
+
+
+def kept(tensors):
+    """Bytes of the memory that these tensors lie in, each piece counted once."""
+    pieces = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
+    return sum(pieces.values())
+
+
+def torchs(model, x, orders, caps, **options):
+    """torch's DDP: its buckets' sizes in each backward, the last gradients, the bytes kept."""
+    from torch.nn.parallel import distributed as ddp
+
+    place = torch.device("cpu") if dist.get_backend() == "gloo" else device()
+    before = dist._DEFAULT_FIRST_BUCKET_BYTES, ddp._DEFAULT_BUCKET_CAP_MB
+    # Its defaults are 1 and 25 MiB; smaller ones in their place are quicker to look at.
+    dist._DEFAULT_FIRST_BUCKET_BYTES, ddp._DEFAULT_BUCKET_CAP_MB = caps[0], caps[-1] / 2**20
+    replica, seen, sizes = deepcopy(model).to(place), [], []
+    if "find_unused_parameters" in options:  # it warns if it finds none
+        replica.unused = torch.nn.Parameter(torch.empty(0, dtype=torch.float64))
+    module = ddp.DistributedDataParallel(replica, **options)
+    dist._DEFAULT_FIRST_BUCKET_BYTES, ddp._DEFAULT_BUCKET_CAP_MB = before
+
+    def hook(_, bucket):
+        seen.append(bucket.buffer())
+        work = dist.all_reduce(bucket.buffer().div_(ranks()), async_op=True)
+        return work.get_future().then(lambda done: done.value()[0])
+
+    module.register_comm_hook(None, hook)
+    for order in orders:
+        seen.clear()
+        module.zero_grad()
+        module(x.to(place), order).square().mean().backward()
+        sizes.append([row.nbytes for row in seen])
+    return sizes, replica.gradient(), kept([*seen, *(w.grad for w in replica.weights)])
+
+
+def needed(order, buckets):
+    """How many gradients are there when a bucket starts: all of its own and of those before it."""
+    there = [len(order) - min(order.index(i) for i in bucket) for bucket in buckets]
+    return [max(there[: number + 1]) for number in range(len(there))]
+
+
+def law(orders, buckets, backward, comm):
+    """Exposed time: a bucket waits for all ranks' gradients and for the sum before it."""
+    stream, one = 0.0, 1 / len(orders[0])
+    for bucket, *there in zip(buckets, *(needed(order, buckets) for order in orders), strict=True):
+        stream = max(stream, max(there) * one * backward) + len(bucket) * one * comm
+    return stream - backward
+
+
+def main(
+    tensors: int = 10,
+    size: int = 5,
+    first: int = 1,
+    cap: int = 25,
+    unit: int = 1024,
+    against: bool = False,
+    backward_time: float = 300.0,
+    comm_time: float = 200.0,
+) -> Metrics:
+    """Run a backward with each way of cutting buckets, and the same in torch's DDP."""
+    if min(tensors, size, first) < 1 or first > cap:
+        refuse("tensors, size, first and cap start at 1, and first is at most cap")
+    if unit < ROW or unit % ROW:
+        refuse(f"a weight is rows of {ROW} bytes: take a unit of {-(-max(unit, 1) // ROW) * ROW}")
+    if not (0.001 <= backward_time <= 1e6 and 0 <= comm_time <= 1e6):
+        refuse("backward-time is 0.001 to 1000000, comm-time 0 to 1000000")
+    n, caps = ranks(), (first * unit, cap * unit)
+    model = Branches(tensors, size * unit // ROW)
+    x = torch.randn(n, 4, WIDTH, dtype=torch.float64).to(device())
+    sizes, times = [size * unit] * tensors, (backward_time, comm_time * (n > 1))
+    forward = [*range(tensors)][:: -1 if against else 1]
+    # Each rank begins with another branch: so do, from its end, the gradients of its backward.
+    turned = [forward[r * tensors // n :] + forward[: r * tensors // n] for r in range(n)]
+    model(x.flatten(0, 1), forward).square().mean().backward()
+    truth, ran, errors = model.gradient(), {}, []
+
+    def backward(name, buckets, orders):
+        with virtual_clock(name) as clock:
+            ran[name] = reducer = Reducer(model, buckets, clock, times)
+            model(x[rank()], orders[rank()]).square().mean().backward()
+            reducer.finish()
+        prompt = [each[1] for each in reducer.started] == needed(orders[rank()], buckets)
+        check("a bucket starts when its last gradient is ready", int(prompt), "==", 1)
+        off = abs(reducer.exposed - law(orders, buckets, *times))
+        check("exposed is what could not be hidden", off, "<", 1e-5)
+        errors.append(max_error(reducer.gradient, truth))
+        check("gradients equal one process", errors[-1], "<", 1e-12)
+
+    alike, everything = [forward] * n, [[*range(tensors)]]
+    backward("registered", assign(range(tensors), sizes, caps)[::-1], alike)
+    backward("whole", everything, alike)
+    backward("rebuilt", rebuild(ran["whole"].arrived, sizes, caps), alike)
+    backward("turned, whole", everything, turned)
+    backward("turned", rebuild(ran["turned, whole"].arrived, sizes, caps[:1]), turned)
+    mine, registered, whole, rebuilt = x[rank()], ran["registered"], ran["whole"], ran["rebuilt"]
+    seen, theirs, views = torchs(model, mine, [forward] * 2, caps, gradient_as_bucket_view=True)
+    check("gradients equal torch's", max_error(rebuilt.gradient.to(theirs), theirs), "<", 1e-12)
+    still, _, copies = torchs(model, mine, [forward], caps, find_unused_parameters=True)
+    same = [whole.sizes, rebuilt.sizes, registered.sizes] == seen + still
+    check("buckets are torch's", int(same), "==", 1)
+    check("memory is torch's", rebuilt.kept, "==", views)
+
+    metrics = {"grad_error": compared(max(errors))}
+    for name in ("registered", "rebuilt"):
+        units = [each / unit for each in ran[name].sizes]
+        metrics |= {
+            f"buckets_{name}": shared(counted(len(ran[name].started))),
+            f"first_{name}": shared(counted(units[0])),
+            f"last_{name}": shared(counted(units[-1])),
+            f"exposed_{name}": shared(clocked(ran[name].exposed)),
+        }
+    return metrics | {
+        "buckets_whole": shared(counted(len(whole.started))),
+        "exposed_whole": shared(clocked(whole.exposed)),
+        "largest_rebuilt": shared(counted(max(rebuilt.sizes) / unit)),
+        "first_start": shared(clocked(round(rebuilt.started[0][2], 6))),
+        "last_start": shared(clocked(round(rebuilt.last_start, 6))),
+        "kept_views": shared(counted(views)),
+        "kept_copies": shared(counted(copies)),
+    }
+
+
+BREAKS = {
+    "overtakes": Break(
+        old="while (number := len(self.started)) < len(self.rows) and not self.missing[number]:",
+        new="if not self.missing[number := self.home[i]]:",
+        expect="gradients equal one process",
+        ranks=2,
+        source="reducers written by hand: collectives meet by order, so other tensors are summed",
+    ),
+    "own-arrivals": Break(
+        old="order = broadcast(torch.tensor(arrived, device=device()), 0)",
+        new="order = torch.tensor(arrived)",
+        expect="gradients equal one process",
+        ranks=2,
+        source="buckets rebuilt from local timing; torch's reducer broadcasts rank 0's",
+    ),
+    "after-backward": Break(
+        old="len(self.rows) and not self.missing[number]:",
+        new="len(self.rows) and not any(self.missing):",
+        expect="a bucket starts when its last gradient is ready",
+        ranks=1,
+        source="gradient synchronization told as a phase between backward and step",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
