@@ -8,6 +8,7 @@ IN_CHINESE = {
     "activations": "一层要为反向留 sbh(34 + 5as/h) 字节；只开 TP，34 里只有 24 能除以 t。",
     "all-gather-attention": "先收齐 K、V 再算：字节和 Ring 一样多，显存更费，掩码随便换。",
     "all-reduce": "ring all-reduce：不管多少个 rank，每个都只发数据量的 2(N-1)/N 倍。",
+    "all-reduce-rounding": "同一次 all-reduce，各 rank 逐位相同；换算法、换顺序、换 rank 数，末位就变。",
     "all-reduce-trees": "对半分再加倍：ring 的字节，2 log₂N 轮；两棵树，谁也不在两边都当中间节点。",
     "all-reduce-two-level": "两级 all-reduce 省的是步数：2(gM-1) 变 2(g-1)+2(M-1)；字节省不了多少。",
     "attention-numbers": "低精度下的注意力：分数方差是 d，exp 会溢出，整行遮住出 NaN，分块有舍入。",
