@@ -1,0 +1,240 @@
+"""PowerSGD: two thin factors, r(n + m) numbers, stand for n x m, and the ranks can sum them.
+
+The trick
+    P = M Q and, once P's columns are orthonormal, Q = M^T P. Each is linear in M, so the ranks' P
+    and Q are all-reduced as gradients are, and P Q^T is what one process would find that had the
+    mean of all M. Singular vectors are not linear in M: factors that each rank finds for itself
+    cannot be added up. All ranks begin from the same Q, or their sums mean nothing.
+
+    A step brings the projection of the mean onto r directions. What it leaves over is kept for the
+    next gradient (error feedback), and the next step begins with this step's Q (warm start): many
+    cheap steps find the directions that one dear decomposition would. n m / (r(n + m)) is saved.
+
+Watch
+    sent_bytes_dense         handed to the wire for one gradient by the ring
+    sent_bytes_factors       the same for P and Q
+    factor (shared)          bytes of all ranks' dense gradients over those of their factors
+    error_first (shared)     of the first step's P Q^T: relative distance from the mean
+    error_warm (shared)      the same after all steps on the same gradients, without feedback
+    error_cold (shared)      the same from a fresh Q at each step
+    error_best (shared)      of the best matrix of rank r, from decomposing the mean
+    error_averaged (shared)  of the product if each rank decomposes its own and factors are averaged
+    lost_plain (shared)      distance of all that was sent from all there was, relative, no feedback
+    lost_feedback (shared)   the same with feedback: what the last residual holds
+    step_error               largest difference from one process that has the mean, of all steps
+    torch_error              difference of a step from torch's powerSGD_hook with the same state
+
+Run
+    quizkit demo powersgd --gpus 4
+    python demos/powersgd.py --ranks 3 --height 40 --width 25 --factor-rank 4
+    torchrun --nproc-per-node 4 demos/powersgd.py
+"""
+
+from types import SimpleNamespace
+
+from _bench import (
+    Break,
+    Metrics,
+    all_gather,
+    check,
+    compared,
+    counted,
+    device,
+    everyone,
+    rank,
+    ranks,
+    refuse,
+    ring_sum,
+    run,
+    shared,
+    wire,
+)
+
+import torch
+import torch._dynamo  # DDP wants it: here it is imported once, before the ranks are forked
+import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import PowerSGDState, powerSGD_hook
+from torch.nn.parallel import DistributedDataParallel
+
+TOPIC = "compress"
+
+
+def orthonormal(columns):
+    """Columns of length 1 at right angles to each other, with the same span."""
+    return torch.linalg.qr(columns).Q
+
+
+def fresh(width, r, turn):
+    """A random start: another one at each turn, the same on every rank."""
+    torch.manual_seed(1000 + turn)
+    return torch.randn(width, r, dtype=torch.float64).to(device())
+
+
+def step(gradient, start, residual):
+    """What all ranks take for the mean gradient, the next start, and what is left over."""
+    wanted = gradient + residual
+    p = ring_sum(wanted @ start)
+    p = orthonormal(p)  # of the sum, and so the same on every rank
+    q = ring_sum(wanted.T @ p) / ranks()
+    taken = p @ q.T
+    return taken, orthonormal(q), wanted - taken
+
+
+def steps_of(gradient, r, steps, feedback, warm):
+    """Several steps on the same gradient: as good as one that changes slowly."""
+    residual, start = torch.zeros_like(gradient), fresh(gradient.shape[1], r, 0)
+    seen = SimpleNamespace(taken=[])
+    for turn in range(steps):
+        start = start if warm else fresh(gradient.shape[1], r, turn)
+        with wire() as wired:
+            taken, start, left = step(gradient, start, residual)
+        residual = left if feedback else residual
+        seen.taken.append(taken)
+    seen.residual, seen.sent = residual, wired.sent_bytes
+    return seen
+
+
+def one_process(mean, r, steps, feedback, warm):
+    """The same by a process that has the mean: it projects onto the span, and sums nothing."""
+    residual, start = torch.zeros_like(mean), fresh(mean.shape[1], r, 0)
+    for turn in range(steps):
+        start = start if warm else fresh(mean.shape[1], r, turn)
+        wanted = mean + residual
+        span = torch.linalg.svd(wanted @ start, full_matrices=False).U
+        projected = span @ (span.T @ wanted)
+        residual = wanted - projected if feedback else residual
+        start = wanted.T @ span  # only its span matters
+        yield projected
+
+
+def averaged_factors(gradient, r):
+    """What must not be done: each rank's own best factors, averaged over the ranks."""
+    u, s, v = torch.linalg.svd(gradient, full_matrices=False)
+    return (ring_sum(u[:, :r] * s[:r]) / ranks()) @ (ring_sum(v[:r]) / ranks())
+
+
+def torch_step(gradient, r):
+    """A step by torch's hook, and ours from the state in which torch's began it."""
+    # gloo takes tensors from host memory only.
+    where = torch.device("cpu") if dist.get_backend() == "gloo" else device()
+    gradient = gradient.to(where)
+    height, width = gradient.shape
+    model = DistributedDataParallel(torch.nn.Linear(width, height, False, where, gradient.dtype))
+    state = PowerSGDState(None, r, start_powerSGD_iter=2, min_compression_rate=0)
+    model.register_comm_hook(state, powerSGD_hook)
+    start = residual = torch.empty(0)
+    for _ in range(4):  # two dense ones, one from a fresh Q, and one that begins where it ended
+        if state.q_memory_dict:
+            start = state.q_memory_dict[0].view(width, r).clone()
+            residual = state.error_dict[0].view(height, width).clone()
+        model.zero_grad()
+        # W times the unit matrix: the gradient of this sum is just what it is multiplied with.
+        (model(torch.eye(width).to(gradient)) * gradient.T).sum().backward()
+    ours = step(*(each.to(device()) for each in (gradient, start, residual)))[0]
+    return ours, model.module.weight.grad.to(device())
+
+
+def main(
+    height: int = 48,
+    width: int = 32,
+    factor_rank: int = 2,
+    steps: int = 6,
+    decay: float = 0.7,
+    spread: float = 0.1,
+) -> Metrics:
+    """Average matrices whose directions weigh less and less, and a spread on each rank."""
+    n, r, least = ranks(), factor_rank, min(height, width)
+    if not (1 <= r <= least and steps >= 1):
+        refuse(f"take 1 step or more, and a factor-rank of 1 to {max(least, 1)}")
+    if not (0.05 <= decay <= 1 and 0.001 <= spread <= 100):
+        refuse("take a decay of 0.05 to 1 and a spread of 0.001 to 100")
+    weights = decay ** torch.arange(least).double()
+    alike = orthonormal(torch.randn(height, least).double()) * weights
+    alike = alike @ orthonormal(torch.randn(width, least).double()).T
+    torch.manual_seed(1 + rank())
+    noise = torch.randn(height, width).double() * spread / (height * width) ** 0.5
+    gradient = (alike + noise).to(device())
+    mean = torch.stack(all_gather(gradient)).mean(0)
+
+    def error(matrix, truth=mean):
+        return ((matrix - truth).norm() / truth.norm()).item()
+
+    ran, worst = {}, 0.0
+    for name, feedback, warm in (
+        ("cold", False, False),
+        ("warm", False, True),
+        ("feedback", True, True),
+    ):
+        ran[name] = seen = steps_of(gradient, r, steps, feedback, warm)
+        truths = one_process(mean, r, steps, feedback, warm)
+        gaps = [error(x, truth) for x, truth in zip(seen.taken, truths, strict=True)]
+        check(f"{name}: equals one process", max(gaps), "<", 1e-9)
+        worst = max(worst, *gaps)
+    feedback = ran["feedback"]
+    left = ring_sum(feedback.residual) / n
+    check("nothing is lost", error(sum(feedback.taken) + left, steps * mean), "<", 1e-12)
+    with wire() as dense:
+        ring_sum(gradient)
+    sent = everyone([dense.sent_bytes, feedback.sent]).sum(0).tolist()
+    check("factors of r(n + m) numbers", sent[1], "==", 2 * (n - 1) * 8 * r * (height + width))
+    ours, theirs = torch_step(gradient, r)
+    torch_error = error(ours, theirs)
+    check("a step equals torch's", torch_error, "<", 1e-9)
+    u, s, v = torch.linalg.svd(mean, full_matrices=False)
+
+    return {
+        "sent_bytes_dense": counted(dense.sent_bytes),
+        "sent_bytes_factors": counted(feedback.sent),
+        "factor": shared(counted(sent[0] / sent[1] if n > 1 else 1.0)),
+        "error_first": shared(compared(error(ran["warm"].taken[0]))),
+        "error_warm": shared(compared(error(ran["warm"].taken[-1]))),
+        "error_cold": shared(compared(error(ran["cold"].taken[-1]))),
+        "error_best": shared(compared(error(u[:, :r] * s[:r] @ v[:r]))),
+        "error_averaged": shared(compared(error(averaged_factors(gradient, r)))),
+        "lost_plain": shared(compared(error(sum(ran["warm"].taken), steps * mean))),
+        "lost_feedback": shared(compared(error(sum(feedback.taken), steps * mean))),
+        "step_error": compared(worst),
+        "torch_error": compared(torch_error),
+    }
+
+
+BREAKS = {
+    "orthonormal-first": Break(
+        old="p = ring_sum(wanted @ start)",
+        new="p = ring_sum(orthonormal(wanted @ start))",
+        expect="feedback: equals one process",
+        ranks=2,
+        source="each rank tidies its own P before the sum: that step is not linear",
+    ),
+    "own-start": Break(
+        old="torch.manual_seed(1000 + turn)",
+        new="torch.manual_seed(1000 + turn + rank())",
+        expect="warm: equals one process",
+        ranks=2,
+        source="Q drawn from a seed that depends on the rank: what is summed does not fit together",
+    ),
+    "any-columns": Break(
+        old="p = orthonormal(p)",
+        new="p = p / p.norm(dim=0)",
+        expect="feedback: equals one process",
+        ranks=1,
+        source="columns of length 1 that are not at right angles: with r = 1 it is right",
+    ),
+    "sum-for-mean": Break(
+        old="q = ring_sum(wanted.T @ p) / ranks()",
+        new="q = ring_sum(wanted.T @ p)",
+        expect="feedback: equals one process",
+        ranks=2,
+        source="P needs no division, as it is made orthonormal; Q does",
+    ),
+    "keeps-the-last-only": Break(
+        old="return taken, orthonormal(q), wanted - taken",
+        new="return taken, orthonormal(q), gradient - taken",
+        expect="nothing is lost",
+        ranks=1,
+        source="the residual is taken of the gradient alone: what was left over before is dropped",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
