@@ -1,0 +1,263 @@
+"""All ranks get the same bits; another algorithm, order or number of ranks gives other bits.
+
+The trick
+    Floating point rounds after each addition, so (a + b) + c need not be a + (b + c). A ring adds
+    up each chunk along one path and copies the sum: all ranks agree to the bit, in every run. Let
+    the path begin elsewhere, add in pairs, or deal the same gradients to half as many ranks, and
+    last bits change. Integers never mind.
+
+    The fewer bits, the more it shows. A chain rounds N - 1 times, on and on what it has rounded
+    before: for random numbers errors grow as the root of N / 2; in pairs, as the root of log2 N.
+    In bf16, with 8 bits, 256 + 1 is 256: a sum of ones ends there. fp16 overflows past 65,504, so
+    that gradients are divided by N before they are summed, and small ones vanish instead. Each hop
+    of a ring writes its sum in the dtype that travels, whatever it was added in. Sent to the owner
+    of their chunk and added there in fp32, the same bytes are rounded once.
+
+Watch
+    unlike (shared)            ranks whose bits are not those of rank 0, after the ring in fp32
+    rerun_differ (shared)      sums that change when the same ring runs again
+    differ_halves (shared)     share of sums with other bits: a reduce-scatter whose paths begin one
+                               rank further, then an all-gather
+    differ_gathered (shared)   the same where each rank gathers all parts and adds from rank 0 on
+    differ_pairs (shared)      the same where parts are added in pairs, and the sums in pairs
+    differ_integers (shared)   the same for integers, all the ways together
+    differ_dealt (shared)      `parts` gradients in a chain: two and two, as dealt to half the ranks
+    ones_bf16 (shared)         a one from each of `ones` ranks, added in a chain in bf16
+    ones_fp16 (shared)         the same in fp16
+    ones_pairs (shared)        in bf16, in pairs
+    lost_sum_first (shared)    entries of an fp16 gradient that are not finite: summed, then divided
+    lost_divide_first (shared) the same: divided, then summed
+    mean_divide_first (shared) what then is the mean of `gradient`, an equal one from every rank
+    error_once (shared)        exact sum rounded to bf16 once: relative to fp64, root mean square
+    error_ring (shared)        the ring, bf16 at every hop
+    error_owner (shared)       bf16 sent to the owner of the chunk, added there in fp32
+    error_wide (shared)        the ring in fp32, rounded at the end
+    sent_bytes_ring            bytes of the bf16 ring
+    sent_bytes_owner           of sending to the owner, and gathering
+    sent_bytes_wide            of the fp32 ring
+    error_chain (shared)       `parts` gradients in bf16, added in a chain, relative to error_parts
+    error_pairs (shared)       the same in pairs
+    error_parts (shared)       their exact sum rounded once
+
+Run
+    quizkit demo all-reduce-rounding --gpus 4
+    python demos/all_reduce_rounding.py --ranks 8 --gradient 10000 --parts 256
+    torchrun --nproc-per-node 4 demos/all_reduce_rounding.py
+"""
+
+from _bench import (
+    Break,
+    Metrics,
+    all_gather,
+    all_reduce,
+    check,
+    compared,
+    counted,
+    device,
+    exchange,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    ring_gather,
+    ring_scatter_sum,
+    ring_sum,
+    run,
+    shared,
+    wire,
+)
+
+import torch
+from torch import Tensor
+
+TOPIC = "comm"
+
+
+def chain(parts: list[Tensor]) -> Tensor:
+    """One after the other, as a path round the ring adds; rounded at each step."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def in_pairs(parts: list[Tensor]) -> Tensor:
+    """Neighbours first, then their sums: as many levels as log2 of the parts, rounded up."""
+    while len(parts) > 1:
+        parts = [chain(parts[i : i + 2]) for i in range(0, len(parts), 2)]
+    return parts[0]
+
+
+def gathered_sum(part: Tensor) -> Tensor:
+    """Every rank gets every part and adds them all up, in the same order as the others."""
+    parts = all_gather(part)
+    return chain(parts)
+
+
+def halves_sum(part: Tensor) -> Tensor:
+    """Reduce-scatter, then all-gather: here the path of chunk c begins at rank c + 1."""
+    return ring_gather(ring_scatter_sum(part))
+
+
+def owner_sum(part: Tensor) -> Tensor:
+    """Chunk c of everybody goes to rank c, is added up there, rounded, and sent to all."""
+    me, n = rank(), ranks()
+    chunks = part.chunk(n)
+    arrived = {me: chunks[me]}
+    for step in range(1, n):
+        to, source = (me + step) % n, (me - step) % n
+        arrived[source] = exchange(chunks[to], to, torch.empty_like(chunks[me]), source).wait()
+    wide = [arrived[source].float() for source in range(n)]
+    return ring_gather(chain(wide).to(part.dtype))
+
+
+def mean(gradient: Tensor) -> Tensor:
+    """Divided before it is summed: a sum of fp16 gradients may not fit into fp16."""
+    return ring_sum(gradient / ranks())
+
+
+def path_sum(parts: list[Tensor]) -> Tensor:
+    """What the ring's paths come to, from everybody's parts: chunk c begins at rank c."""
+    n = len(parts)
+    cut = [part.chunk(n) for part in parts]
+    return torch.cat([chain([cut[(c + hop) % n][c] for hop in range(n)]) for c in range(n)])
+
+
+def bits(tensor: Tensor) -> Tensor:
+    """As integers: two NaNs can be the same bits, and 0.0 == -0.0 are not."""
+    views = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+    return tensor.view(views[tensor.element_size()])
+
+
+def unlike_rank_0(result: Tensor) -> int:
+    """How many ranks hold other bits than rank 0 does."""
+    first, *others = all_gather(bits(result))
+    return sum(not torch.equal(first, other) for other in others)
+
+
+def share(one: Tensor, other: Tensor) -> float:
+    """How much of two results has different bits."""
+    return (bits(one) != bits(other)).double().mean().item()
+
+
+def off(result: Tensor, exact: Tensor) -> float:
+    """Root mean square error, relative to the sum."""
+    return ((result.double() - exact).norm() / exact.norm()).item()
+
+
+def main(
+    elements: int = 4800,
+    parts: int = 64,
+    ones: int = 1024,
+    gradient: float = 20_000.0,
+    seed: int = 0,
+) -> Metrics:
+    """The same sums by several ways: whose bits agree, and what few bits do to them."""
+    n = ranks()
+    if elements < n or elements % n:
+        near = max(elements // n, 1) * n
+        refuse(f"{n} ranks cannot cut {elements} elements evenly: use {near} or {near + n}")
+    if parts < 2 or ones < 1:
+        refuse(f"parts is {parts} and ones is {ones}: take 2 parts and 1 one, or more")
+    if not abs(gradient) <= 60_000:
+        refuse(f"gradient is {gradient}: fp16 ends at 65,504, take 60,000 or less")
+    half, wide, fp64 = torch.bfloat16, torch.float32, torch.float64
+    torch.manual_seed(seed + 1000 * rank())
+    part = torch.randn(elements, dtype=wide).to(device())
+    whole = torch.randint(-(2**40), 2**40, (elements,)).to(device())
+
+    # 1. Whose bits are the same?
+    ring, gathered = ring_sum(part), gathered_sum(part)
+    everybodys = all_gather(part)
+    unlike = unlike_rank_0(ring)
+    again = int((bits(ring_sum(part)) != bits(ring)).sum())
+    ways = {"halves": halves_sum(part), "gathered": gathered, "pairs": in_pairs(everybodys)}
+    integers = [halves_sum(whole), gathered_sum(whole), in_pairs(all_gather(whole))]
+    differ_integers = sum(share(other, ring_sum(whole)) for other in integers)
+    precise = part.to(fp64)
+    results = [way(precise) for way in (ring_sum, halves_sum, gathered_sum)]
+    results.append(in_pairs(all_gather(precise)))
+    errors = [max_error(result, all_reduce(precise.clone())) for result in results]
+    check("in fp64 all are all_reduce", torch.tensor(errors).max().item(), "<", 1e-12)
+    check("the ring leaves the same bits on every rank", unlike, "==", 0)
+    check("the same ring gives the same bits again", again, "==", 0)
+    check("so do sums of gathered parts", unlike_rank_0(gathered), "==", 0)
+    check("the ring adds in a chain", share(path_sum(everybodys), ring), "==", 0)
+    check("integers are the same any way", differ_integers, "==", 0)
+
+    # 2. As many ranks as parts, in few bits: each rank plays them all.
+    torch.manual_seed(seed)
+    gradients = list(torch.randn(parts, 2400, device=device()).to(half))
+    total = torch.stack(gradients).to(fp64).sum(0)
+    error_parts = off(total.to(half), total)
+    dealt = [chain(gradients[i : i + 2]) for i in range(0, parts, 2)]
+    a_one = {dtype: torch.ones(1, dtype=dtype, device=device()) for dtype in (half, torch.float16)}
+    counts = {dtype: chain([one] * ones).item() for dtype, one in a_one.items()}
+
+    # 3. A mean in fp16.
+    equal = torch.full((elements,), gradient, dtype=torch.float16, device=device())
+    sum_first, divide_first = ring_sum(equal) / n, mean(equal)
+    lost = [int((~x.isfinite()).sum()) for x in (sum_first, divide_first)]
+    mean_first, due = divide_first[0].item(), equal[0].item()
+    check("divided first, the mean is finite", lost[1], "==", 0)
+    # 1e-6: what the smallest numbers of fp16 lose when they are divided.
+    check("and near the gradient", abs(mean_first - due), "<=", 0.02 * abs(due) + 1e-6)
+
+    # 4. In bf16, what travels is rounded.
+    narrow = part.to(half)
+    exact = all_reduce(narrow.to(fp64))
+    rounded, sent = {"once": exact.to(half)}, {}
+    for name, way in {"ring": ring_sum, "owner": owner_sum, "wide": ring_sum}.items():
+        with wire() as counts_sent:
+            rounded[name] = way(narrow.to(wide) if name == "wide" else narrow).to(half)
+        sent[name] = counts_sent.sent_bytes
+    errors = {name: off(result, exact) for name, result in rounded.items()}
+    check("added by the owner, sums are rounded once", errors["owner"], "<=", 1.02 * errors["once"])
+    check("for the bytes of the ring", sent["owner"], "==", sent["ring"])
+
+    return {
+        "unlike": shared(compared(unlike)),
+        "rerun_differ": shared(compared(again)),
+        **{f"differ_{name}": shared(compared(share(x, ring))) for name, x in ways.items()},
+        "differ_integers": shared(compared(differ_integers)),
+        "differ_dealt": shared(compared(share(chain(dealt), chain(gradients)))),
+        "ones_bf16": shared(counted(counts[half])),
+        "ones_fp16": shared(counted(counts[torch.float16])),
+        "ones_pairs": shared(counted(in_pairs([a_one[half]] * ones).item())),
+        "lost_sum_first": shared(counted(lost[0])),
+        "lost_divide_first": shared(counted(lost[1])),
+        "mean_divide_first": shared(compared(mean_first)),
+        **{f"error_{name}": shared(compared(error)) for name, error in errors.items()},
+        **{f"sent_bytes_{name}": counted(count) for name, count in sent.items()},
+        "error_chain": shared(compared(off(chain(gradients), total) / error_parts)),
+        "error_pairs": shared(compared(off(in_pairs(gradients), total) / error_parts)),
+        "error_parts": shared(compared(error_parts)),
+    }
+
+
+BREAKS = {
+    "own-part-first": Break(
+        old="    return chain(parts)",
+        new="    return chain(parts[rank() :] + parts[: rank()])",
+        expect="so do sums of gathered parts",
+        ranks=3,
+        source="each rank begins with what it has at hand; parameters then drift apart",
+    ),
+    "sum-first": Break(
+        old="    return ring_sum(gradient / ranks())",
+        new="    return ring_sum(gradient) / ranks()",
+        expect="divided first, the mean is finite",
+        ranks=4,
+        source="the mean as the textbook writes it; 80,000 is beyond fp16, 20,000 is not",
+    ),
+    "added-narrow": Break(
+        old="    wide = [arrived[source].float() for source in range(n)]",
+        new="    wide = [arrived[source] for source in range(n)]",
+        expect="added by the owner, sums are rounded once",
+        ranks=3,
+        source="an accumulator in the dtype of what arrives; with two ranks nothing is lost",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
