@@ -106,7 +106,7 @@ def train_join(model, batches, by_active):
             move(model, applied)
         else:
             shadowed += 1  # this rank has left its loop: nothing moves its weights any more
-    # torch makes no more of it: what an optimizer keeps, such as momentum, stays as it is.
+    # Weights only, as in torch: an optimizer's momentum is not handed round.
     left = flat(model)
     last = int(everyone(-shadowed).argmax())
     vector_to_parameters(broadcast(left.clone(), last), model.parameters())

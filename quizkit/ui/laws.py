@@ -49,7 +49,7 @@ IN_CHINESE = {
     "rope-context": "RoPE 按 token 的全局位置转：序列怎么切都行，一条消息也不用发。",
     "sampler": "各 rank 用同一个 seed 打乱，rank r 从第 r 个起每隔 N 个拿一个；不足就从头补。",
     "sequence-parallel": "矩阵乘之间各 token 互不相干：norm、dropout 按 token 切，前向字节不变。",
-    "sync-batchnorm": "整批的方差 = 各 rank 方差的平均 + 各 rank 均值的方差；反向也要跨 rank 求和。",
+    "sync-batchnorm": "整批方差 = 各 rank 方差的平均 + 各 rank 均值的方差；反向也得跨 rank 求和。",
     "tensor-parallel": "列切接行切的一对线性层，前向一次 all-reduce，反向一次 all-reduce。",
     "tied-embeddings": "流水线头尾共用一张词表：两头各攒一半梯度，每步加一次。",
     "top-k": "top-k 要收齐各 rank 的（值，下标）：密度不到 1/N，才比稠密的 ring 省。",
