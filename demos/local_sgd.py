@@ -1,0 +1,293 @@
+"""Averaging weights every H steps sends 1/H as much, and is another algorithm with another goal.
+
+The trick
+    Each rank goes H steps on its own loss, then all take the mean of their weights. With H = 1
+    that is data parallelism, if the update is linear in the gradients, as SGD's is with momentum or
+    without; Adam's is not. With H > 1 ranks walk apart between two means, each towards its own
+    optimum. Where they agree all stand still at once. With rates eta and losses
+    a_r/2 (w - c_r)^2 that is no longer the optimum of the sum, each c_r weighted by a_r, but each
+    weighted by 1 - (1 - eta a_r)^H: the longer alone, the nearer to the plain mean of the c_r.
+
+    DiLoCo takes what a round changed for a gradient and steps along it with momentum of its own:
+    another way to the same standstill. Gradients that come a step late, in return, let nobody wait
+    and still lead to the optimum, but only below half the learning rate.
+
+Watch
+    optimum (shared)          of the mean loss: where data parallelism comes to rest
+    settled (shared)          where local SGD does
+    settled_outer (shared)    where it does with outer momentum
+    settled_late (shared)     where data parallelism does if gradients come one step late
+    plain_mean (shared)       of the ranks' own optima
+    drift                     at rest: how far this rank strays from the mean between two averagings
+    apart (shared)            largest distance of a rank from the mean after the last averaging
+    reductions_each (shared)  all-reduces in rounds * every steps if gradients are reduced in each
+    reductions_local (shared) the same if weights are averaged after every H steps
+    rounds_plain (shared)     averagings until 1% of the way to rest is left
+    rounds_outer (shared)     the same with outer momentum
+    late_growth (shared)      20 steps at --late-rate, a step late: last distance over first
+    prompt_growth (shared)    the same for gradients in time
+    one_step_sgd (shared)     H = 1 against data parallelism, distance after 5 steps: plain SGD
+    one_step_momentum (shared)  the same with momentum, each rank's its own
+    one_step_adam (shared)    the same with Adam, each rank's states its own
+
+Run
+    quizkit demo local-sgd --gpus 4
+    python demos/local_sgd.py --ranks 3 --every 8
+    torchrun --nproc-per-node 4 demos/local_sgd.py
+"""
+
+from _bench import (
+    Break,
+    Metrics,
+    all_reduce,
+    check,
+    compared,
+    counted,
+    device,
+    everyone,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    run,
+    shared,
+    wire,
+)
+
+import torch
+from torch.optim.sgd import sgd as torch_sgd
+
+TOPIC = "compress"
+START = 2.0
+
+
+def mean(row):
+    """Over the ranks; the same bits on all of them."""
+    return all_reduce(row.clone()) / ranks()
+
+
+def sgd(rate, keep=0.0, nesterov=False):
+    """SGD's rule, with the momentum it keeps from step to step."""
+    kept = torch.zeros((), dtype=torch.float64, device=device())
+
+    def rule(weights, gradient):
+        nonlocal kept
+        kept = keep * kept + gradient
+        return weights - rate * (gradient + keep * kept if nesterov else kept)
+
+    return rule
+
+
+def adam(rate):
+    """Adam's rule, with the states it keeps."""
+    first = second = torch.zeros((), dtype=torch.float64, device=device())
+    steps = 0
+
+    def rule(weights, gradient):
+        nonlocal first, second, steps
+        steps += 1
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient.square()
+        spread = (second / (1 - 0.999**steps)).sqrt() + 1e-8
+        return weights - rate * first / (1 - 0.9**steps) / spread
+
+    return rule
+
+
+def together(weights, slope, rule):
+    """A step of data parallelism: everybody's gradient, one update."""
+    return rule(weights, mean(slope(weights)))
+
+
+def local_round(weights, slope, rule, every, outer):
+    """H steps alone, one step along what they changed; the weights, and where this rank was."""
+    mine = weights
+    for _ in range(every):
+        mine = rule(mine, slope(mine))
+    change = weights - mean(mine)
+    # With an outer rate of 1 and no momentum this is the mean of everybody's weights.
+    return outer(weights, change), mine
+
+
+def rest(weights, move):
+    """Move until nothing moves any more, or it runs away: all places on the way."""
+    places = [weights]
+    while len(places) < 3000:
+        places.append(move(places[-1]))
+        moved = max(max_error(places[-1], each) for each in places[-4:-1])  # it may just turn
+        if not 1e-14 < moved < 1e6:
+            break
+    return torch.stack(places)
+
+
+def one_percent(places):
+    """How many moves until 1% of the way to the last place is left, for good."""
+    left = (places - places[-1]).abs()[:, 0]
+    return int((left > 0.01 * left[0]).nonzero().max()) + 1
+
+
+def growth(weights, slope, rate, optimum, late):
+    """20 steps with gradients in time, or those of the weights before: how the distance grew."""
+    before, seen = weights, []
+    for _ in range(20):
+        gradient = mean(slope(before if late else weights))
+        before, weights = weights, weights - rate * gradient
+        seen.append(abs(weights[0].item() - optimum))
+    return max(seen[-7:]) / max(seen[:7])
+
+
+def one_step(weights, slope, make):
+    """Average weights after each step, or gradients before: how far apart after 5 steps."""
+    ours, theirs, mine, common = weights, weights, make(), make()
+    for _ in range(5):
+        ours = mean(mine(ours, slope(ours)))
+        theirs = together(theirs, slope, common)
+    return max_error(ours, theirs)
+
+
+def with_torch(weights, changes, keep):
+    """The same changes given to torch's SGD as gradients."""
+    weights = weights.clone()
+    kept: list[torch.Tensor | None] = [None]
+    options = {"weight_decay": 0.0, "dampening": 0.0, "nesterov": True, "maximize": False}
+    for change in changes:
+        torch_sgd([weights], [change], kept, lr=1.0, momentum=keep, **options)
+    return weights
+
+
+def main(
+    every: int = 4,
+    rate: float = 0.2,
+    steep: float = 3.0,
+    outer_momentum: float = 0.3,
+    late_rate: float = 0.7,
+    rounds: int = 5,
+    width: int = 12,
+) -> Metrics:
+    """Losses a/2 (w - c)^2 on each rank: a from 1 to --steep, c from 0 to 1, first rank to last."""
+    if not (1 <= every <= 1000 and rounds >= 1 and width >= 1):
+        refuse("every is 1 to 1000; rounds and width start at 1")
+    if not (rate >= 0.05 and steep >= 1 and rate * steep <= 0.9 and 0.05 <= late_rate <= 2):
+        refuse("rates start at 0.05, steep at 1; late-rate ends at 2, rate * steep at 0.9")
+    if not 0 <= outer_momentum <= 0.9:
+        refuse("outer-momentum is 0 to 0.9")
+    way = rank() / max(1, ranks() - 1)
+    a, c = 1 + (steep - 1) * way, way
+
+    def slope(weights):
+        """The gradient of this rank's loss."""
+        return a * (weights - c)
+
+    start = torch.full((width,), START, dtype=torch.float64, device=device())
+    curves, goals = everyone([a, c]).T
+    optimum = ((curves * goals).sum() / curves.sum()).item()
+    pulls = 1 - (1 - rate * curves) ** every
+    predicted = ((pulls * goals).sum() / pulls.sum()).item()
+
+    first = rest(start, lambda weights: together(weights, slope, sgd(rate)))
+    check("data parallelism rests at the optimum", abs(first[-1, 0].item() - optimum), "<", 1e-11)
+
+    def move(outer):
+        """A round of local SGD."""
+        return lambda weights: local_round(weights, slope, sgd(rate), every, outer)[0]
+
+    local = rest(start, move(sgd(1.0)))
+    outer = rest(start, move(sgd(1.0, outer_momentum, nesterov=True)))
+    for name, places in (("local SGD", local), ("outer momentum", outer)):
+        error = abs(places[-1, 0].item() - predicted)
+        check(f"{name} rests where all pulls cancel", error, "<", 1e-11)
+
+    before = [start]
+
+    def late(weights):
+        """A step along the gradient of the weights before."""
+        stale, before[0] = before[0], weights
+        return weights - rate * mean(slope(stale))
+
+    stale = rest(start, late)
+    check("late gradients rest at the optimum", abs(stale[-1, 0].item() - optimum), "<", 1e-11)
+    grown = [growth(start, slope, late_rate, optimum, late) for late in (True, False)]
+    steepness = late_rate * curves.mean().item()
+    if abs(steepness - 1) > 0.1:
+        check("a step late, half the rate is the limit", grown[0] > 1, "==", steepness > 1)
+
+    weights, changes, ours = start, [], sgd(1.0, outer_momentum, nesterov=True)
+
+    def noted(weights, change):
+        """The outer step, its change written down."""
+        changes.append(change)
+        return ours(weights, change)
+
+    with wire() as local_wire:
+        for _ in range(rounds):
+            weights = local_round(weights, slope, sgd(rate), every, noted)[0]
+    apart = everyone(max_error(weights, mean(weights))).max().item()
+    check("ranks are alike after an averaging", apart, "<", 1e-14)
+    error = max_error(weights, with_torch(start, changes, outer_momentum))
+    check("outer steps equal torch's", error, "<", 1e-12)
+    with wire() as each:
+        for _ in range(rounds * every):
+            together(start, slope, sgd(rate))
+    check("1/H of the all-reduces", local_wire.collectives * every, "==", each.collectives)
+
+    plain, heavy = (
+        one_step(start, slope, lambda keep=keep: sgd(rate, keep)) for keep in (0.0, 0.9)
+    )
+    adaptive = one_step(start, slope, lambda: adam(rate))
+    check("H = 1, SGD: data parallelism", plain, "<", 1e-12)
+    check("H = 1, momentum: data parallelism", heavy, "<", 1e-12)
+    check("H = 1, Adam: not", adaptive > 1e-6, "==", ranks() > 1)
+    astray = local_round(local[-1], slope, sgd(rate), every, sgd(1.0))[1]
+    return {
+        "optimum": shared(compared(first[-1, 0])),
+        "settled": shared(compared(local[-1, 0])),
+        "settled_outer": shared(compared(outer[-1, 0])),
+        "settled_late": shared(compared(stale[-1, 0])),
+        "plain_mean": shared(compared(goals.mean())),
+        "drift": compared(max_error(astray, local[-1])),
+        "apart": shared(compared(apart)),
+        "reductions_each": shared(counted(each.collectives)),
+        "reductions_local": shared(counted(local_wire.collectives)),
+        "rounds_plain": shared(counted(one_percent(local))),
+        "rounds_outer": shared(counted(one_percent(outer))),
+        "late_growth": shared(compared(grown[0])),
+        "prompt_growth": shared(compared(grown[1])),
+        "one_step_sgd": shared(compared(plain)),
+        "one_step_momentum": shared(compared(heavy)),
+        "one_step_adam": shared(compared(adaptive)),
+    }
+
+
+BREAKS = {
+    "wrong-sign": Break(
+        old="    change = weights - mean(mine)\n",
+        new="    change = mean(mine) - weights\n",
+        expect="local SGD rests where all pulls cancel",
+        ranks=1,
+        source="new minus old, handed to an optimizer that subtracts: it walks uphill",
+    ),
+    "sum-of-weights": Break(
+        old="    return all_reduce(row.clone()) / ranks()\n",
+        new="    return all_reduce(row.clone())\n",
+        expect="local SGD rests where all pulls cancel",
+        ranks=2,
+        source="the collective sums; gradients forgive a factor of N, weights do not",
+    ),
+    "heavy-ball": Break(
+        old="(gradient + keep * kept if nesterov else kept)",
+        new="kept",
+        expect="outer steps equal torch's",
+        ranks=1,
+        source="DiLoCo's outer optimizer is Nesterov's; plain momentum is another step",
+    ),
+    "gradients-only-then": Break(
+        old="        mine = rule(mine, slope(mine))\n",
+        new="        mine = rule(mine, slope(weights))\n",
+        expect="local SGD rests where all pulls cancel",
+        ranks=2,
+        source="local steps taken for accumulation: H gradients of the same weights",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
