@@ -13,7 +13,7 @@ The trick
 
 Watch
     start_gap                 distance of this rank's weights, as it drew them, from rank 0's
-    tokens                    on this rank; the rest of its slots are padding, without a target
+    held_tokens               on this rank; the rest of its slots are padding, without a target
     mean_weight               what a token here weighs in a mean of means, over what it should
     mean_error (shared)       relative error of the gradient of a mean of means
     sum_scale (shared)        averaged gradient of sums of losses: its length over the right one
@@ -241,7 +241,7 @@ def main(
         model(mine[0])
     return {
         "start_gap": compared(from_rank_0(row(drawn.parameters()))),
-        "tokens": counted(int((mine[1] != PAD).sum())),
+        "held_tokens": counted(int((mine[1] != PAD).sum())),
         "mean_weight": compared((pull(cross_entropy) / pull(share_of_loss)).item()),
         "mean_error": shared(compared(relative(theirs[1], right))),
         "sum_scale": shared(compared((theirs[2].norm() / right.norm()).item())),

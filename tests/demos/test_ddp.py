@@ -21,7 +21,7 @@ def test_replicas_are_one_big_batch_and_means_of_means_are_not(
     assert report["verdict"] == "pass", report
     measured = report["metrics"]
     held = [tokens + extra] + [tokens] * (ranks - 1)
-    assert measured["tokens"] == held
+    assert measured["held_tokens"] == held
     weights = [sum(held) / (ranks * own) for own in held]
     assert measured["mean_weight"] == pytest.approx(weights)
     assert (measured["mean_error"] < 1e-12) == (ranks == 1 or extra == 0)

@@ -1,0 +1,298 @@
+"""nn.DataParallel: one process, a thread a device; everything starts and ends on device 0.
+
+The trick
+    Every forward cuts the batch (as `chunk` cuts: the last devices get less, or nothing), copies
+    all weights to every device with work, lets a thread a device run its replica and gathers the
+    outputs on device 0. The loss is one mean there, over the whole batch. Backward walks the copies
+    back: the gradients of all replicas are SUMMED into device 0's weights, which alone are updated.
+    Replicas are thrown away, and the next forward copies again.
+
+    DDP has the same gradient otherwise: a process a device, weights sent once at the start, then a
+    ring for gradients. Weights out and gradients back are (N-1) Psi each, in total as much as N
+    ranks of a ring send. But device 0 is an end of all of it, the outputs come on top, and one
+    interpreter runs the Python of all replicas, one thread at a time.
+
+    Here devices are places in one process, rank 0's: a copy between two is a copy in memory, and
+    who copies what to whom is counted. The threads are real, and so are DDP's ranks and messages.
+
+Watch
+    rows                   of the batch on this device
+    sent_bytes_dp          leave this device in a step: inputs, weights, outputs and gradients
+    received_bytes_dp      arrive at it in a step
+    weight_bytes_dp        of those that leave: weights, or gradients of weights
+    output_bytes           of outputs on this device when the loss is taken
+    sent_bytes_ring        DDP: handed to the ring by this rank in a step
+    weight_bytes (shared)  of all weights, Psi
+    copies (shared)        of all the weights, in a step
+    threads (shared)       started in a step
+    calls_dp               layers that this rank's interpreter runs in a step of DataParallel
+    calls_ddp              and in one of DDP
+    grad_error (shared)    largest difference from one process, at any step
+    ddp_error (shared)     and of DDP's gradient, ours or torch's, in the first
+
+Run
+    quizkit demo data-parallel --gpus 4
+    python demos/data_parallel.py --ranks 8 --batch 10
+    torchrun --nproc-per-node 4 demos/data_parallel.py
+"""
+
+from copy import deepcopy
+from functools import partial
+from threading import Thread
+
+from _bench import (
+    Break,
+    Layer,
+    Metrics,
+    broadcast,
+    check,
+    compared,
+    counted,
+    device,
+    everyone,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    ring_sum,
+    run,
+    shared,
+    wire,
+)
+
+import torch
+from torch.nn.functional import linear, mse_loss
+
+TOPIC = "dp"
+RATE = 0.1  # of plain SGD
+KINDS = ("inputs", "weights", "outputs")  # what is copied; gradients count as what they are of
+
+
+class Links:
+    """What goes between the devices of one process: bytes by kind, sender and receiver."""
+
+    def __init__(self, devices):
+        self.bytes = torch.zeros(len(KINDS), devices, devices, dtype=torch.int64)
+        self.outputs = torch.zeros(devices, dtype=torch.int64)
+        self.copies = self.threads = 0
+        self.calls = []  # threads add to it: appending is one operation, += would be two
+
+    def count(self, kind, tensor, source, target):
+        """One copy; what is on its device already is not copied."""
+        if source != target:
+            self.bytes[KINDS.index(kind), source, target] += tensor.nbytes
+
+
+class Copy(torch.autograd.Function):
+    """A tensor copied from one device to another; its gradient comes back the same way."""
+
+    @staticmethod
+    def forward(ctx, tensor, links, kind, source, target):
+        """There."""
+        ctx.back = partial(links.count, kind, source=target, target=source)
+        links.count(kind, tensor, source, target)
+        return tensor.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        """And back. Where several copies come home, autograd adds them up."""
+        ctx.back(gradient)
+        return gradient, None, None, None, None
+
+
+def scatter(batch, devices, links):
+    """A piece of the batch for each device: as `chunk` cuts, so there may be too few pieces."""
+    pieces = batch.chunk(devices)
+    return [Copy.apply(piece, links, "inputs", 0, target) for target, piece in enumerate(pieces)]
+
+
+def replicate(weights, devices, links):
+    """Device 0's weights on every device that has work; on device 0 they are the same tensors."""
+    links.copies += devices - 1
+    copied = [
+        [Copy.apply(weight, links, "weights", 0, target) for weight in weights]
+        for target in range(1, devices)
+    ]
+    return [weights, *copied]
+
+
+def network(weights, rows, links):
+    """The layers of the model, by whatever weights it is given."""
+    for weight, bias in zip(weights[::2], weights[1::2], strict=True):
+        links.calls.append(1)
+        rows = rows + torch.tanh(linear(rows, weight, bias))
+    return rows
+
+
+def parallel_apply(replicas, pieces, links):
+    """A thread for each replica. They share this interpreter: its lock lets one in at a time."""
+    outputs = {}
+
+    def work(place):
+        torch.set_num_threads(1)  # a new thread would take all cores for itself
+        outputs[place] = network(replicas[place], pieces[place], links)
+
+    threads = [Thread(target=work, args=(place,)) for place in range(len(replicas))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    links.threads += len(threads)
+    return [outputs[place] for place in range(len(replicas))]
+
+
+def gather(outputs, links):
+    """All outputs on device 0, in the order of the devices."""
+    there = [Copy.apply(rows, links, "outputs", at, 0) for at, rows in enumerate(outputs)]
+    for at, rows in enumerate(outputs):
+        links.outputs[at] += rows.nbytes
+    links.outputs[0] += sum(rows.nbytes for rows in there)
+    return torch.cat(there)
+
+
+def step(weights, inputs, targets, devices, links):
+    """One step of DataParallel: outputs and gradients; the weights on device 0 are new after it."""
+    pieces = scatter(inputs, devices, links)
+    replicas = replicate(weights, len(pieces), links)
+    outputs = gather(parallel_apply(replicas, pieces, links), links)
+    mse_loss(outputs, targets).backward()
+    gradient = row(weight.grad for weight in weights)
+    update(weights)
+    return outputs.detach(), gradient
+
+
+def update(weights):
+    """Plain SGD; the next backward starts from nothing."""
+    with torch.no_grad():
+        for weight in weights:
+            weight -= RATE * weight.grad
+            weight.grad = None
+
+
+def row(tensors):
+    """All in one row."""
+    return torch.cat([tensor.detach().flatten() for tensor in tensors])
+
+
+def alone(model, inputs, targets, steps):
+    """The truth: the whole batch on one device, torch's SGD."""
+    optimizer, seen = torch.optim.SGD(model.parameters(), lr=RATE), []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        outputs = model(inputs)
+        mse_loss(outputs, targets).backward()
+        seen.append((outputs.detach(), row(weight.grad for weight in model.parameters())))
+        optimizer.step()
+    return seen, row(model.parameters())
+
+
+def by_ddp(model, inputs, targets, links):
+    """DDP's gradient: my piece of the batch and a ring, and then torch's own."""
+    from torch.nn.parallel import DistributedDataParallel
+
+    n, pieces = ranks(), inputs.chunk(ranks())
+    held = [len(piece) for piece in pieces] + [0] * (n - len(pieces))
+    mine = slice(sum(held[: rank()]), sum(held[: rank() + 1]))
+    weights = [weight.detach().clone().requires_grad_() for weight in model.parameters()]
+
+    def share(outputs):
+        # Pieces are of unlike size: each counts by its part of the batch, as in the mean of all.
+        return mse_loss(outputs, targets[mine], reduction="sum") / targets.numel()
+
+    share(network(weights, inputs[mine], links)).backward()
+    ours = ring_sum(row(weight.grad for weight in weights))
+    replica = DistributedDataParallel(deepcopy(model))
+    (share(replica(inputs[mine])) * n).backward()
+    return held[rank()], ours, row(weight.grad for weight in replica.parameters())
+
+
+def main(batch: int = 13, layers: int = 2, width: int = 16, steps: int = 2) -> Metrics:
+    """DataParallel on rank 0, with as many devices as there are ranks; DDP on all of them."""
+    from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
+
+    if min(batch, layers, width) < 1 or not 1 <= steps <= 20:
+        refuse("batch, layers and width start at 1; steps lie in 1 to 20")
+    n, like = ranks(), {"dtype": torch.float64, "device": device()}
+    model = torch.nn.Sequential(*[Layer(width, width, **like) for _ in range(layers)])
+    inputs, targets = torch.randn(batch, width, **like), torch.randn(batch, width, **like)
+    truth, true_weights = alone(deepcopy(model), inputs, targets, steps)
+
+    links, errors = Links(n), [0.0]
+    if rank() == 0:
+        weights = [weight.detach().clone().requires_grad_() for weight in model.parameters()]
+        for true_outputs, true_gradient in truth:
+            outputs, gradient = step(weights, inputs, targets, n, links)
+            errors.append(max_error(gradient, true_gradient))
+            check("outputs equal one process", max_error(outputs, true_outputs), "<", 1e-12)
+        check("gradients equal one process", max(errors), "<", 1e-12)
+        check("weights equal one process", max_error(row(weights), true_weights), "<", 1e-12)
+    counts = torch.cat(
+        [links.bytes.flatten(), links.outputs, torch.tensor([links.copies, links.threads])]
+    )
+    counts = broadcast(counts.to(device()), 0).cpu() // steps
+    moved, outputs = counts[: -n - 2].view(len(KINDS), n, n), counts[-n - 2 : -2]
+
+    own = Links(n)
+    with wire() as sent:
+        rows, ours, theirs = by_ddp(model, inputs, targets, own)
+    ddp_error = max(max_error(each, truth[0][1]) for each in (ours, theirs))
+    check("DDP's gradients equal one process", ddp_error, "<", 1e-12)
+    psi, used = row(model.parameters()).nbytes, int((everyone(rows) > 0).sum())
+    weights_moved, ends = moved[KINDS.index("weights")], moved.sum(0)
+    check("weights go out and gradients back", weights_moved.sum(), "==", 2 * (used - 1) * psi)
+    check("device 0 is an end of every copy", ends[1:, 1:].sum(), "==", 0)
+    return {
+        "rows": counted(rows),
+        "sent_bytes_dp": counted(ends[rank()].sum()),
+        "received_bytes_dp": counted(ends[:, rank()].sum()),
+        "weight_bytes_dp": counted(weights_moved[rank()].sum()),
+        "output_bytes": counted(outputs[rank()]),
+        "sent_bytes_ring": counted(sent.sent_bytes),
+        "weight_bytes": shared(counted(psi)),
+        "copies": shared(counted(counts[-2])),
+        "threads": shared(counted(counts[-1])),
+        "calls_dp": counted(len(links.calls) // steps),
+        "calls_ddp": counted(len(own.calls)),
+        "grad_error": shared(compared(everyone(max(errors)).max())),
+        "ddp_error": shared(compared(everyone(ddp_error).max())),
+    }
+
+
+BREAKS = {
+    "gradients-averaged": Break(
+        old="        return gradient, None",
+        new="        return gradient / ranks(), None",
+        expect="gradients equal one process",
+        ranks=2,
+        source="true of DDP and so said of DataParallel: gradients are averaged over devices",
+    ),
+    "loss-on-each-device": Break(
+        old="    mse_loss(outputs, targets).backward()\n    gradient =",
+        new="    sizes = [len(piece) for piece in pieces]\n"
+        "    aims = zip(outputs.split(sizes), targets.split(sizes))\n"
+        "    torch.stack([mse_loss(*each) for each in aims]).mean().backward()\n    gradient =",
+        expect="gradients equal one process",
+        ranks=2,
+        source="a module that returns its loss, gathered and averaged: the last piece is smaller",
+    ),
+    "copied-without-autograd": Break(
+        old='[Copy.apply(weight, links, "weights", 0, target) for weight in weights]',
+        new='[Copy.apply(weight, links, "weights", 0, target).detach() for weight in weights]',
+        expect="gradients equal one process",
+        ranks=2,
+        source="replicas made by deepcopy: device 0's weights learn from its own rows alone",
+    ),
+    "copied-once": Break(
+        old="    replicas = replicate(weights, len(pieces), links)",
+        new="    if links.copies == 0:\n"
+        "        links.kept = replicate(weights, len(pieces), links)\n"
+        "    replicas = links.kept",
+        expect="outputs equal one process",
+        ranks=2,
+        source="replicas made at construction, as DDP makes them, while device 0 alone is updated",
+    ),
+}
+
+
+if __name__ == "__main__":
+    run(__file__)
