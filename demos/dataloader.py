@@ -1,0 +1,298 @@
+"""Input: loaded ahead, a step takes the longer of load / loaders and compute; else their sum.
+
+The trick
+    A loader makes a batch while the rank computes on another, and is told to make one more whenever
+    one of its own is taken: so `depth` batches a loader are made or wait. Depth 1 is enough for the
+    longer of the two; more helps only where load times vary.
+
+    Then the ranks average gradients, and the last to come sets the pace. A rank that waits for its
+    input comes late; the others wait for it inside the all-reduce. There it looks slow, on every
+    rank but the guilty one. Gradients travel in buckets, each as soon as backward has it: only what
+    is still under way after backward is exposed.
+
+Watch
+    step_inline (shared)  time of a step in the second half of the run, loading when a batch is due
+    step_one (shared)     the same with loaders, one batch ahead on each
+    step_deep (shared)    the same with loaders, `depth` batches ahead on each
+    waits_inline          share of this rank's time spent waiting for input, inline
+    waits                 the same with loaders and depth, as all that follows
+    computes              share spent in forward and backward
+    all_reduce            share in which an all-reduce is open on this rank, waiting for others too
+    transfer              share in which one is open and all ranks have come
+    exposed               share between the end of a backward and the end of its all-reduces
+    busy                  share in which forward, backward or an all-reduce runs
+    ahead                 most batches that were ordered and not yet taken
+    samples (shared)      different samples that all ranks together took
+    weights_error         largest difference of the weights from one process on the global batches
+
+Run
+    quizkit demo dataloader --gpus 4
+    python demos/dataloader.py --ranks 4 --load 2 --loaders 1 --slow-rank 2
+    torchrun --nproc-per-node 4 demos/dataloader.py
+"""
+
+from queue import Queue
+from threading import Thread
+from types import SimpleNamespace
+
+from _bench import (
+    Break,
+    Metrics,
+    check,
+    clocked,
+    compared,
+    counted,
+    device,
+    everyone,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    ring_sum,
+    run,
+    shared,
+    virtual_clock,
+)
+
+import torch
+from torch.nn.functional import mse_loss
+from torch.utils.data import DistributedSampler, TensorDataset
+
+TOPIC = "perf"
+ROWS, WIDTH, RATE = 2, 6, 0.1
+
+
+def my_samples(step):
+    """Places of this rank's samples of a step: every rank takes other ones."""
+    first = step * ROWS * ranks()
+    return [first + row * ranks() + rank() for row in range(ROWS)]
+
+
+def loader_thread(data, orders, ready, costs):
+    """Make real batches one after another, and say when each is done in a time of its own."""
+    now = 0.0
+    for step, told in iter(orders.get, None):
+        now = max(now, told) + costs[step]
+        ready.put((data[:, my_samples(step)], now))
+
+
+class Loader:
+    """Batches in order, from threads that work ahead; without threads, made when wanted."""
+
+    def __init__(self, data, costs, threads, depth):
+        self.data, self.costs, self.made, self.ahead = data, costs, 0, 0
+        self.lines = [(Queue(), Queue()) for _ in range(threads)]
+        for line in self.lines:
+            Thread(target=loader_thread, args=(data, *line, costs), daemon=True).start()
+        for _ in range(threads * depth):
+            self.order(0.0)
+
+    def order(self, now):
+        """Have the next batch made by the thread whose turn it is, at this time at the earliest."""
+        if self.made < len(self.costs):
+            self.lines[self.made % len(self.lines)][0].put((self.made, now))
+            self.made += 1
+
+    def take(self, step, clock):
+        """The batch of a step; the clock goes on to when it is ready."""
+        if not self.lines:
+            clock.spend(self.costs[step], f"L{step}")
+            return self.data[:, my_samples(step)]
+        self.ahead = max(self.ahead, self.made - step)
+        batch, ready = self.lines[step % len(self.lines)][1].get()
+        clock.spend(max(0.0, ready - clock.now), f"L{step}")
+        self.order(clock.now)  # its place is free as soon as the batch is taken
+        return batch
+
+    def close(self):
+        """The threads end."""
+        for orders, _ in self.lines:
+            orders.put(None)
+
+
+def reduce(gradient, ready, cost, clock):
+    """Sum the buckets; each starts when backward has it, all ranks have come, and the last is done.
+
+    Gives the sum, the time all-reduces were open on this rank, and that of the transfers alone.
+    """
+    parts, opened, moved, end = [], 0.0, 0.0, 0.0
+    for part, at in zip(gradient.tensor_split(len(ready)), ready, strict=True):
+        clock.now = begin = max(at, end)  # on a stream of its own, beside backward
+        parts.append(ring_sum(part))  # messages carry clocks: now it is as late as the last rank
+        start = clock.now if ranks() > 1 else begin
+        end = start + cost / len(ready)
+        opened, moved = opened + end - begin, moved + end - start
+    return torch.cat(parts), opened, moved, end
+
+
+def train(data, costs, threads, depth, plan):
+    """All steps of one rank: its weights, when steps end, and where its time goes."""
+    x, seen = torch.zeros(WIDTH, dtype=torch.float64, device=device()), SimpleNamespace()
+    seen.ends, seen.samples, seen.waits, seen.computes = [], [], 0.0, 0.0
+    seen.open, seen.moved, seen.exposed = 0.0, 0.0, 0.0
+    with virtual_clock(plan.name) as clock:
+        loader = Loader(data, costs, threads, depth)
+        for step in range(len(costs)):
+            begin = clock.now
+            batch = loader.take(step, clock)
+            seen.samples += batch[-1].long().tolist()
+            seen.waits += clock.now - begin
+            x.requires_grad_()
+            loss = loss_of(batch.to(device()), x)
+            clock.spend(plan.forward, f"F{step}")
+            (gradient,) = torch.autograd.grad(loss, x)
+            start, parts = clock.now, plan.buckets
+            clock.spend(plan.backward, f"B{step}")
+            seen.computes += plan.forward + plan.backward
+            ready = [start + plan.backward * (part + 1) / parts for part in range(parts)]
+            after = clock.now
+            total, opened, moved, end = reduce(gradient, ready, plan.reduction, clock)
+            clock.now = after
+            clock.spend(max(0.0, end - after), f"R{step}")
+            x = x.detach() - RATE * total / ranks()
+            seen.ends.append(clock.now)
+            seen.exposed += clock.now - after
+            seen.open, seen.moved = seen.open + opened, seen.moved + moved
+        loader.close()
+    seen.x, seen.ahead = x, loader.ahead
+    return seen
+
+
+def loss_of(batch, x):
+    """Mean squared error of a linear model; a batch's last row names its samples."""
+    return mse_loss(batch[:WIDTH].T @ x, batch[WIDTH])
+
+
+def expected_ends(costs, threads, depth, plan):
+    """When each step ends: a recurrence over all ranks in one place, without threads."""
+    free, ends = 0.0, []
+    ready, taken = [[] for _ in costs], [[] for _ in costs]
+    for step in range(len(costs[0])):
+        last = 0.0
+        for own, made, got in zip(costs, ready, taken, strict=True):
+            if threads:
+                told = got[step - threads * depth] if step >= threads * depth else 0.0
+                idle = made[step - threads] if step >= threads else 0.0
+                made.append(max(told, idle) + own[step])
+                got.append(max(free, made[-1]))
+            else:
+                got.append(free + own[step])
+            last = max(last, got[-1] + plan.forward)
+        end = 0.0
+        for part in range(plan.buckets):
+            end = max(end, last + plan.backward * (part + 1) / plan.buckets)
+            end += plan.reduction / plan.buckets
+        free = max(end, last + plan.backward)
+        ends.append(free)
+    return ends
+
+
+def main(
+    load: float = 4.0,
+    loaders: int = 2,
+    depth: int = 2,
+    forward: float = 1.0,
+    backward: float = 2.0,
+    reduction: float = 1.0,
+    buckets: int = 2,
+    slow_rank: int = -1,
+    slow_every: int = 0,
+    slow_times: float = 3.0,
+    steps: int = 12,
+) -> Metrics:
+    """Train with input loaded inline, one ahead, and deeper; say where each rank's time goes."""
+    if min(loaders, depth, buckets) < 1 or steps < 4 or slow_every < 0:
+        refuse("loaders, depth and buckets start at 1, steps at 4 and slow-every at 0")
+    if buckets > WIDTH or max(loaders, depth) > 8 or steps > 200:
+        refuse(f"take up to {WIDTH} buckets, 8 loaders, 8 of depth and 200 steps")
+    if not (-1 <= slow_rank < ranks() and 1 <= slow_times <= 1000):
+        refuse(
+            f"take a slow rank of 0 to {ranks() - 1}, or -1 for none, and slow-times of 1 to 1000"
+        )
+    if min(load, reduction) < 0 or min(forward, backward) <= 0 or load + reduction > 1e4:
+        refuse("take times above 0 for forward and backward, from 0 for load and reduction, to 1e4")
+    n = ranks()
+    data = torch.randn(WIDTH + 2, steps * ROWS * n, dtype=torch.float64)
+    data[-1] = torch.arange(data.shape[1])
+    slow = [slow_every > 0 and step % slow_every == 1 for step in range(steps)]
+    costs = [[load * slow_times ** (s + (r == slow_rank)) for s in slow] for r in range(n)]
+    plan = SimpleNamespace(forward=forward, backward=backward, buckets=buckets)
+    plan.reduction = reduction * (n > 1)
+
+    truth = torch.zeros(WIDTH, dtype=torch.float64)
+    for batch in data.split(ROWS * n, dim=1):
+        truth.requires_grad_()
+        (gradient,) = torch.autograd.grad(loss_of(batch, truth), truth)
+        truth = truth.detach() - RATE * gradient
+    dataset = TensorDataset(data[-1])
+    sampler = DistributedSampler(dataset, n, rank(), shuffle=False)
+
+    ran, times, errors = {}, {}, []
+    for name, threads, ahead in (("inline", 0, 0), ("one", loaders, 1), ("deep", loaders, depth)):
+        plan.name = name
+        ran[name] = seen = train(data, costs[rank()], threads, ahead, plan)
+        ends = expected_ends(costs, threads, ahead, plan)
+        late = max(abs(x - y) for x, y in zip(seen.ends, ends, strict=True)) / ends[-1]
+        check(f"{name}: steps end when they should", late, "<", 1e-12)
+        errors.append(max_error(seen.x.cpu(), truth))
+        check(f"{name}: weights equal one process", errors[-1], "<", 1e-12)
+        wrong = sum(x != y for x, y in zip(seen.samples, sampler, strict=True))
+        check(f"{name}: samples equal DistributedSampler's", wrong, "==", 0)
+        held = min(threads * ahead, steps)
+        check(f"{name}: no more than loaders x depth ahead", seen.ahead, "==", held)
+        times[name] = (seen.ends[-1] - seen.ends[steps // 2 - 1]) / (steps - steps // 2)
+    deep, inline = ran["deep"], ran["inline"]
+    whole = deep.ends[-1]
+    spent = (deep.waits + deep.computes + deep.exposed) / whole
+    check("time is spent once", abs(spent - 1), "<", 1e-12)
+    taken = torch.bincount(torch.tensor(deep.samples), minlength=data.shape[1])
+    taken = everyone(taken.tolist()).sum(0)
+
+    return {
+        **{f"step_{name}": shared(clocked(round(times[name], 9))) for name in times},
+        "waits_inline": clocked(inline.waits / inline.ends[-1]),
+        "waits": clocked(deep.waits / whole),
+        "computes": clocked(deep.computes / whole),
+        "all_reduce": clocked(deep.open / whole),
+        "transfer": clocked(deep.moved / whole),
+        "exposed": clocked(deep.exposed / whole),
+        "busy": clocked((deep.computes + deep.exposed) / whole),
+        "ahead": counted(deep.ahead),
+        "samples": shared(counted(int((taken == 1).sum()))),
+        "weights_error": compared(max(errors)),
+    }
+
+
+BREAKS = {
+    "same-samples": Break(
+        old="return [first + row * ranks() + rank() for row in range(ROWS)]",
+        new="return [first + row * ranks() for row in range(ROWS)]",
+        expect="deep: samples equal DistributedSampler's",
+        ranks=2,
+        source="a loader without a DistributedSampler: every rank trains on the same samples",
+    ),
+    "as-they-come": Break(
+        old="self.lines[step % len(self.lines)][1].get()",
+        new="self.lines[(step + 1) % len(self.lines)][1].get()",
+        expect="deep: samples equal DistributedSampler's",
+        ranks=1,
+        source="batches taken from any loader that has one: fast, and no two runs are alike",
+    ),
+    "no-bound": Break(
+        old="for _ in range(threads * depth):",
+        new="for _ in range(len(costs) if threads else 0):",
+        expect="deep: no more than loaders x depth ahead",
+        ranks=1,
+        source="a queue without a bound: loaders that are faster than the rank fill the memory",
+    ),
+    "after-backward": Break(
+        old="ready = [start + plan.backward * (part + 1) / parts for part in range(parts)]",
+        new="ready = [clock.now] * parts",
+        expect="deep: steps end when they should",
+        ranks=2,
+        source="gradients averaged by hand after backward(): nothing of it is hidden",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)

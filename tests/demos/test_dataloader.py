@@ -1,0 +1,77 @@
+"""When steps end with input loaded ahead and without, and where the time of each rank goes."""
+
+import pytest
+
+from quizkit.lab.catalogue import find
+
+from .conftest import Run, failed
+
+DEMO = find("dataloader")
+COMPUTE = 3.0
+
+pytestmark = pytest.mark.demo
+
+
+@pytest.mark.parametrize(
+    ("ranks", "args"),
+    [
+        (1, {"load": 0.0, "steps": 4}),
+        (2, {"loaders": 3, "depth": 4, "steps": 5, "slow_every": 2, "slow_times": 9.0}),
+        (3, {"buckets": 6, "reduction": 0.0, "slow_rank": 0, "steps": 4}),
+        (3, {"buckets": 5, "reduction": 40.0, "loaders": 1, "depth": 1, "load": 7.3, "steps": 4}),
+    ],
+)
+def test_odd_settings_are_right(run: Run, ranks: int, args: dict[str, float]) -> None:
+    report = run(ranks, **args)
+    assert report["verdict"] == "pass", report
+
+
+@pytest.mark.parametrize(("load", "loaders"), [(2.0, 1), (8.0, 2), (15.0, 3)])
+def test_a_step_takes_the_longer_with_loaders_and_the_sum_without(
+    run: Run, load: float, loaders: int
+) -> None:
+    measured = run(2, load=load, loaders=loaders, reduction=0.0, buckets=1)["metrics"]
+    assert measured["step_inline"] == load + COMPUTE
+    longer = max(load / loaders, COMPUTE)
+    assert measured["step_one"] == measured["step_deep"] == pytest.approx(longer, rel=1e-6)
+
+
+def test_depth_helps_where_loads_vary(run: Run) -> None:
+    # 2, 6 and 2 to load, 10 on the way to 3 steps of 3.5: enough, if there is room to work ahead.
+    measured = run(2, slow_every=3, load=2.0, loaders=1)["metrics"]
+    assert measured["step_deep"] == 3.5 < measured["step_one"]
+    assert run(2, slow_every=3, load=2.0, loaders=1, depth=1)["metrics"]["step_deep"] > 4
+
+
+@pytest.mark.parametrize("slow", [0, 2])
+def test_the_all_reduce_looks_slow_on_all_but_the_slow_rank(run: Run, slow: int) -> None:
+    even, measured = run(3)["metrics"], run(3, slow_rank=slow)["metrics"]
+    others = [each for each in range(3) if each != slow]
+    assert measured["step_deep"] == 6.0 > even["step_deep"]
+    for each in others:
+        assert measured["all_reduce"][each] > 3 * measured["transfer"][each]
+        assert measured["busy"][each] > 0.9 > 0.5 > measured["computes"][each]
+        assert measured["waits"][each] < 0.1 < 0.4 < measured["waits"][slow]
+    assert measured["all_reduce"][slow] == pytest.approx(measured["transfer"][slow])
+
+
+def test_buckets_hide_what_is_ready_early(run: Run) -> None:
+    for buckets, exposed in ((1, 1.0), (4, 0.25)):
+        measured = run(2, buckets=buckets, load=0.0)["metrics"]
+        assert measured["step_deep"] == COMPUTE + exposed
+        assert measured["transfer"][0] * measured["step_deep"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", DEMO.breaks)
+def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
+    planted = DEMO.breaks[name]
+    assert planted.expect in failed(run(planted.ranks, name))
+    if planted.ranks > 1:
+        assert run(planted.ranks - 1, name)["verdict"] == "pass"
+
+
+@pytest.mark.parametrize(
+    "args", [{"steps": 3}, {"buckets": 7}, {"slow_rank": 2}, {"forward": 0.0}, {"depth": 0}]
+)
+def test_nonsense_is_refused(run: Run, args: dict[str, float]) -> None:
+    assert run(2, **args)["outcome"] == "refused"
