@@ -17,7 +17,7 @@ IN_CHINESE = {
     "cp-activations": "上下文并行：每层为反向留的都除以 c，权重一点不少，通信只在注意力里。",
     "cp-layouts": "每个 rank 的 token 一样多，活却不一样多：谁拿哪些 token，决定谁等谁。",
     "data-parallel": "nn.DataParallel：一个进程多个线程，权重、输出、梯度全都经过 0 号卡。",
-    "dataloader": "预取后一步取加载、计算的较大者，不预取是两者之和；等数据的卡会让别人的 all-reduce 显慢。",
+    "dataloader": "预取后一步取加载、计算的较大者，否则相加；谁等数据，别人的 all-reduce 就显慢。",
     "ddp": "数据并行：起点相同，梯度相同，各份就一直相同；loss 要除以全部 rank 的 token 数。",
     "ddp-buckets": "梯度分桶：桶里最后一个梯度就绪才发，各 rank 按同一个顺序发；最后一桶藏不住。",
     "ddp-hooks": "梯度钩子：要平均的是累加好的 .grad；挂在传入的梯度上，只见到一个 micro-batch。",
