@@ -14,6 +14,7 @@ IN_CHINESE = {
     "all-to-all": "all-to-all 每个 rank 只发自己缓冲的 (N-1)/N；收齐全部再挑，要发 N 倍。",
     "attention-numbers": "低精度下的注意力：分数方差是 d，exp 会溢出，整行遮住出 NaN，分块有舍入。",
     "clip-norm": "裁剪只认一个全局范数：分片的平方和跨 rank 相加，各卡都有的只算一次。",
+    "cost-model": "一条消息花 α + βS：拿几种大小测出这两个数，别的通信时间都能算。",
     "cp-activations": "上下文并行：每层为反向留的都除以 c，权重一点不少，通信只在注意力里。",
     "cp-layouts": "每个 rank 的 token 一样多，活却不一样多：谁拿哪些 token，决定谁等谁。",
     "data-parallel": "nn.DataParallel：一个进程多个线程，权重、输出、梯度全都经过 0 号卡。",

@@ -1,0 +1,267 @@
+"""Two numbers price every message: fit alpha and beta on a few sizes, and predict the rest.
+
+The trick
+    A message of S bytes takes alpha + beta S: a latency that does not depend on its size, and a
+    price for each byte. Bounce messages of a few sizes between two ranks, halve the round trip, and
+    put a straight line through the times. Weigh each by 1/time, or the long messages drown alpha.
+
+    Everything else is counting. A ring all-reduce is 2(N-1) steps of S/N bytes, a tree
+    2 log2 N rounds of S, rounded up; where both cost the same, the better one changes. All ranks
+    of a ring go at the pace of its slowest link: what is slow is on every chunk's way.
+
+    On the virtual clock a message keeps both of its ends busy for --alpha + --beta times bytes, so
+    that model and measurement must agree to the last digit. On the wall clock the same steps are
+    taken: there the line is a rough one, and ranks that share cores and links are slower than a
+    pair that has them to itself.
+
+Watch
+    payload_bytes (shared)     what each rank brings to the sum
+    time_message (shared)      virtual time of one message of that size
+    time_ring (shared)         virtual time of the ring all-reduce
+    time_ring_slow (shared)    the same if the link from the last rank to rank 0 is --slow-link
+                               times as slow
+    time_tree (shared)         virtual time of the tree
+    alpha_fit (shared)         latency, as fitted on the virtual clock
+    beta_fit (shared)          price of a byte, as fitted
+    predicted_ring (shared)    what the fitted numbers say of the ring
+    predicted_tree (shared)    what they say of the tree
+    crossover (shared)         bytes at which ring and tree take as long, from the fitted numbers
+    crossover_clock (shared)   the same from ring and tree themselves, timed at two sizes
+    wall_alpha_us (shared)     latency between rank 0 and 1 on the wall clock, in microseconds
+    wall_ns_per_byte (shared)  price of a byte on the wall clock, in nanoseconds
+    wall_misfit (shared)       largest relative error of that line at the sizes it was fitted on
+    wall_ring (shared)         the ring on the wall clock, over what the line predicts
+
+Run
+    quizkit demo cost-model --gpus 4
+    python demos/cost_model.py --ranks 4 --alpha 5 --beta 0.00002 --elements 100000
+    torchrun --nproc-per-node 4 demos/cost_model.py
+"""
+
+from time import perf_counter
+
+from _bench import (
+    Break,
+    Metrics,
+    all_reduce,
+    barrier,
+    check,
+    clocked,
+    computed,
+    counted,
+    device,
+    everyone,
+    exchange,
+    max_error,
+    rank,
+    ranks,
+    recv,
+    refuse,
+    run,
+    send,
+    shared,
+    virtual_clock,
+)
+
+import torch
+
+TOPIC = "comm"
+
+FITTED = (1, 2048, 16384, 65536)  # elements of the messages that are bounced
+REPEATS = 5
+
+
+def free(message, slower=1.0):
+    """The toll where nobody asks how long a message takes on paper."""
+
+
+def bounce(row, toll=free):
+    """One message from rank 0 to rank 1 and back; both ends are busy with it."""
+    for source, target in ((0, 1), (1, 0)):
+        if rank() == source:
+            toll(row)
+            send(row, target)
+        elif rank() == target:
+            toll(row)
+            recv(row, source)
+
+
+def ring(row, toll=free, slow_link=1.0):
+    """All-reduce: each chunk is added up on its way round, then handed round once more."""
+    me, n = rank(), ranks()
+    right, left = (me + 1) % n, (me - 1) % n
+    size = -(-len(row) // n)
+    total = torch.cat([row, row.new_zeros(n * size - len(row))])
+    chunks, arriving = total.view(n, size), row.new_empty(size)
+    for step in range(2 * (n - 1)):
+        out = chunks[(me - step) % n]
+        toll(out, slow_link if right == 0 else 1.0)
+        exchange(out, right, arriving, left).wait()
+        into = chunks[(me - step - 1) % n]
+        into.copy_(into + arriving if step < n - 1 else arriving)
+    return total[: len(row)]
+
+
+def tree(row, toll=free):
+    """All-reduce: halve the ranks that still hold something, then undo the halving."""
+    me, n, total, arriving = rank(), ranks(), row.clone(), torch.empty_like(row)
+    reaches = [2**k for k in range((n - 1).bit_length())]
+    for reach, up in [(r, True) for r in reaches] + [(r, False) for r in reversed(reaches)]:
+        child, parent = me % (2 * reach) == reach, me % (2 * reach) == 0 and me + reach < n
+        other = me - reach if child else me + reach
+        if child or parent:
+            toll(row)
+        if child if up else parent:
+            send(total, other)
+        elif parent if up else child:
+            recv(arriving, other)
+            total = total + arriving if up else arriving.clone()
+    return total
+
+
+def fitted(sizes, times):
+    """The line through the times, relative errors as small as can be: alpha and beta."""
+    rows = [(1 / time, size / time) for size, time in zip(sizes, times, strict=True)]
+    aa, ab, bb = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
+    a, b = (sum(row[i] for row in rows) for i in (0, 1))
+    return (a * bb - b * ab) / (aa * bb - ab**2), (b * aa - a * ab) / (aa * bb - ab**2)
+
+
+def ring_time(alpha, beta, size, slowest=1.0):
+    """What the model says of a ring."""
+    n = ranks()
+    return 2 * (n - 1) * slowest * (alpha + beta * 8 * -(-size // (8 * n)))
+
+
+def tree_time(alpha, beta, size):
+    """What it says of a tree."""
+    return 2 * (ranks() - 1).bit_length() * (alpha + beta * size)
+
+
+def crossing(alpha, beta):
+    """The payload at which both take as long; 0 where the ring needs no more steps."""
+    n, depth = ranks(), (ranks() - 1).bit_length()
+    return alpha / beta * (n - 1 - depth) / (depth - (n - 1) / n)
+
+
+def on_the_wall(algorithm, *args):
+    """The fastest of a few runs on rank 0, in seconds: what disturbs a run only slows it down."""
+    times = []
+    for _ in range(REPEATS):
+        barrier()
+        start = perf_counter()
+        algorithm(*args)
+        times.append(perf_counter() - start)
+    return everyone(min(times))[0].item()
+
+
+def main(
+    elements: int = 840, alpha: float = 20.0, beta: float = 0.01, slow_link: float = 4.0
+) -> Metrics:
+    """Fit two numbers on bounced messages; predict a ring and a tree, and run them."""
+    n = ranks()
+    if n < 2:
+        refuse("a message needs two ranks: take --ranks 2 or more")
+    if elements < 1 or slow_link < 1 or beta <= 0 or not 1 <= alpha / beta <= 1e6:
+        refuse("take 1 element or more, a slow link of 1 or more, alpha of 1 to 1000000 times beta")
+
+    def row(length):
+        return torch.randn(length, dtype=torch.float64).to(device()) + rank()
+
+    def on_the_clock(name, algorithm, length, *args):
+        with virtual_clock(name) as clock:
+
+            def price(message, slower=1.0):
+                clock.spend(slower * (alpha + beta * message.nbytes), name)
+
+            algorithm(row(length), price, *args)
+            return clock.makespan()
+
+    sizes = [8 * length for length in FITTED]
+    times = [on_the_clock("bounce", bounce, length) / 2 for length in FITTED]
+    alpha_fit, beta_fit = fitted(sizes, times)
+    message = on_the_clock("bounce", bounce, elements) / 2
+
+    payload = row(elements)
+    truth = all_reduce(payload.clone())
+    size = payload.nbytes
+    time_ring = on_the_clock("ring", ring, elements)
+    time_slow = on_the_clock("ring, one link slow", ring, elements, slow_link)
+    time_tree = on_the_clock("tree", tree, elements)
+    predicted = ring_time(alpha_fit, beta_fit, size), tree_time(alpha_fit, beta_fit, size)
+    predicted_slow = ring_time(alpha_fit, beta_fit, size, slow_link)
+
+    # Both times are straight lines over the payload: two points of each say where they cross.
+    short, long = 8 * n, 800 * n
+    (r0, r1), (t0, t1) = (
+        [on_the_clock(name, how, bytes // 8) for bytes in (short, long)]
+        for name, how in (("ring", ring), ("tree", tree))
+    )
+    clock = short - (r0 - t0) * (long - short) / ((r1 - t1) - (r0 - t0))
+    cross = crossing(alpha_fit, beta_fit)
+
+    wall = [on_the_wall(bounce, row(length)) / 2 for length in FITTED]
+    wall_alpha, wall_beta = fitted(sizes, wall)
+    misfit = max(abs(wall_alpha + wall_beta * s - t) / t for s, t in zip(sizes, wall, strict=True))
+    wall_ring = on_the_wall(ring, row(FITTED[-1])) / ring_time(wall_alpha, wall_beta, sizes[-1])
+
+    errors = everyone([max_error(ring(payload), truth), max_error(tree(payload), truth)])
+    check("ring and tree equal all_reduce", errors.max().item(), "<", 1e-9)
+    check("alpha comes back", abs(alpha_fit / alpha - 1), "<", 1e-9)
+    check("beta comes back", abs(beta_fit / beta - 1), "<", 1e-9)
+    check("the ring takes what was predicted", abs(predicted[0] / time_ring - 1), "<", 1e-9)
+    check("the tree takes what was predicted", abs(predicted[1] / time_tree - 1), "<", 1e-9)
+    check("the slowest link sets the pace", abs(predicted_slow / time_slow - 1), "<", 1e-9)
+    check("they cross where predicted", abs(clock - cross) / (cross + alpha / beta), "<", 1e-6)
+    return {
+        "payload_bytes": shared(counted(size)),
+        "time_message": shared(clocked(message)),
+        "time_ring": shared(clocked(time_ring)),
+        "time_ring_slow": shared(clocked(time_slow)),
+        "time_tree": shared(clocked(time_tree)),
+        "alpha_fit": shared(clocked(alpha_fit)),
+        "beta_fit": shared(clocked(beta_fit)),
+        "predicted_ring": shared(computed(predicted[0])),
+        "predicted_tree": shared(computed(predicted[1])),
+        "crossover": shared(computed(cross)),
+        "crossover_clock": shared(clocked(clock)),
+        "wall_alpha_us": shared(clocked(1e6 * wall_alpha)),
+        "wall_ns_per_byte": shared(clocked(1e9 * wall_beta)),
+        "wall_misfit": shared(clocked(misfit)),
+        "wall_ring": shared(clocked(wall_ring)),
+    }
+
+
+BREAKS = {
+    "round-trip": Break(
+        old="length) / 2 for length in FITTED]\n    alpha_fit",
+        new="length) for length in FITTED]\n    alpha_fit",
+        expect="alpha comes back",
+        ranks=2,
+        source="ping-pong times taken for one way",
+    ),
+    "bytes-over-bandwidth": Break(
+        old="    return 2 * (n - 1) * slowest * (alpha + beta * 8 * -(-size // (8 * n)))",
+        new="    return slowest * beta * size",
+        expect="the ring takes what was predicted",
+        ranks=2,
+        source="payload over bandwidth, as in many an estimate on a slide",
+    ),
+    "one-latency": Break(
+        old="2 * (n - 1) * slowest * (alpha + beta * 8 * -(-size // (8 * n)))",
+        new="slowest * (alpha + 2 * (n - 1) * beta * 8 * -(-size // (8 * n)))",
+        expect="the ring takes what was predicted",
+        ranks=2,
+        source="the latency paid for a call, not for each of its steps",
+    ),
+    "average-link": Break(
+        old="predicted_slow = ring_time(alpha_fit, beta_fit, size, slow_link)",
+        new="predicted_slow = ring_time(alpha_fit, beta_fit, size, (n - 1 + slow_link) / n)",
+        expect="the slowest link sets the pace",
+        ranks=2,
+        source="one slow link among many taken for a small loss on average",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
