@@ -42,3 +42,18 @@ def diary_file() -> Path:
 def config_file() -> Path:
     """The learner's settings, YAML."""
     return home() / "config.yaml"
+
+
+def cache_folder() -> Path | None:
+    """Where what can be made again is kept; None where there is no place for it."""
+    try:
+        if os.environ.get("QUIZKIT_HOME"):
+            folder = home() / "cache"
+        else:
+            from platformdirs import user_cache_path
+
+            folder = user_cache_path("quizkit")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, DiaryError):
+        return None
+    return folder

@@ -34,7 +34,7 @@ OWNERS = {
     "yaml": {"bank"},
     "fsrs": {"tutor"},
     "platformdirs": {"paths"},
-    "sqlite3": {"diary"},
+    "sqlite3": {"bank", "diary"},
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from quizkit.bank.build import Builder, unknown
 from quizkit.bank.draw import MOST_DRAWS, draws, number_of_draws
+from quizkit.bank.entry import myths_of
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.language import language_problems
 from quizkit.bank.model import Bug, Choice, CommonQuestion, Essay, Numeric, Problem, Question, Term
@@ -80,22 +81,6 @@ def _errors(question: Question, bank: Bank, common: Mapping[str, CommonQuestion]
                 )
     if isinstance(question, Numeric):
         yield from _numeric(question)
-
-
-def myths_of(question: Question) -> Iterator[tuple[str, str]]:
-    """(place, slug) of every myth a question knows."""
-    match question:
-        case Choice():
-            found = [
-                (f"options.{i}.myth", option.myth) for i, option in enumerate(question.options)
-            ]
-        case Numeric():
-            found = [(f"traps.{i}.myth", trap.myth) for i, trap in enumerate(question.traps)]
-        case Essay():
-            found = [(f"vetoes.{i}.myth", veto.myth) for i, veto in enumerate(question.vetoes)]
-        case _:
-            found = []
-    yield from ((place, myth) for place, myth in found if myth)
 
 
 def _numeric(question: Numeric) -> Iterator[Rule]:

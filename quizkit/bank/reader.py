@@ -1,6 +1,7 @@
 """From a folder of YAML files to a bank of questions: one bad file never takes down the rest."""
 
 import hashlib
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,10 +37,10 @@ class Bank:
         problems: list[Problem] = []
         for slug in topic_slugs(folder):
             # Myths are few, and a question may name one of another topic.
-            myths |= _myths(folder, slug, problems)
+            myths |= read_myths(folder, slug, problems)
             if topics is not None and slug not in topics:
                 continue
-            topic = _topic(folder, slug, problems)
+            topic = read_topic(folder, slug, problems)
             if topic:
                 topics_read[slug] = topic
             for path in sorted((folder / slug).glob("*.yaml")):
@@ -62,7 +63,13 @@ class Bank:
 def topic_slugs(folder: Path) -> list[str]:
     """The topics of a bank: its folders that hold a `_topic.yaml` or questions, sorted."""
     found = (path for path in shelves(folder) if path.name != "mocks")
-    return [path.name for path in found if any(path.glob("*.yaml"))]
+    return [path.name for path in found if _holds_yaml(path)]
+
+
+def _holds_yaml(shelf: Path) -> bool:
+    # The first file decides; a glob would list the whole folder.
+    with os.scandir(shelf) as files:
+        return any(file.name.endswith(".yaml") for file in files)
 
 
 def shelves(folder: Path) -> list[Path]:
@@ -106,7 +113,8 @@ def read(folder: Path, path: Path, problems: list[Problem]) -> Question | None:
     return question if len(problems) == before else None
 
 
-def _topic(folder: Path, slug: str, problems: list[Problem]) -> Topic | None:
+def read_topic(folder: Path, slug: str, problems: list[Problem]) -> Topic | None:
+    """A shelf's own file; without one the shelf is named after its folder."""
     if not (folder / slug / "_topic.yaml").is_file():
         problem = Problem(f"{slug}/_topic.yaml", 1, "a topic needs a `_topic.yaml`", "warning")
         problems.append(problem)
@@ -114,7 +122,8 @@ def _topic(folder: Path, slug: str, problems: list[Problem]) -> Topic | None:
     return _file(folder, f"{slug}/_topic.yaml", problems, Topic, slug=slug)
 
 
-def _myths(folder: Path, slug: str, problems: list[Problem]) -> Mapping[str, Text]:
+def read_myths(folder: Path, slug: str, problems: list[Problem]) -> Mapping[str, Text]:
+    """The misconceptions that a shelf names, by slug."""
     name = f"{slug}/_myths.yaml"
     if not (folder / name).is_file():
         return {}

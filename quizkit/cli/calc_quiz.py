@@ -10,6 +10,7 @@ from random import Random
 
 import typer
 
+from quizkit.bank.entry import entry
 from quizkit.bank.formula import parse
 from quizkit.bank.functions import is_number
 from quizkit.bank.model import Numeric, Text, Trap
@@ -33,14 +34,16 @@ def ask(sheet: Sheet, words: Sequence[str], json: bool, plain: bool, lang: Lang)
     """Ask one question about the sheet; the answer is recorded like any other."""
     asked = question(sheet, parsed(sheet, words), Random(os.urandom(8)))  # noqa: S311
     place = open_desk(json, plain, lang)
-    with Diary(diary_file()) as diary, Laboratory([asked]) as lab:
+    line = entry(asked)
+    with Diary(diary_file()) as diary, Laboratory([line]) as lab:
         session = Study(
-            [asked],
+            [line],
             diary,
             place,
             lambda: datetime.now(UTC),
             lang=lang,
             seed=int.from_bytes(os.urandom(4), "big"),
+            read={asked.id: asked}.get,
             prove=lab.prove,
             show=lab.show,
             limit=1,

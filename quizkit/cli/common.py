@@ -9,6 +9,7 @@ from quizkit.errors import DiaryError, UsageError
 from quizkit.words import Lang
 
 if TYPE_CHECKING:
+    from quizkit.bank.library import Library
     from quizkit.bank.reader import Bank
 
 LANG_HELP = "Language of the words: zh or en. Default: config, else the locale."
@@ -54,6 +55,14 @@ def joined_bank(banks: Sequence[Path], topics: Collection[str] | None) -> "Bank"
     for folder in banks:
         found = found.joined(Bank.load(folder, topics))
     return found
+
+
+def library(banks: Sequence[Path], *, thorough: bool = True) -> "Library":
+    """The shipped questions and those of the user's own banks: only what is asked is read."""
+    from quizkit.bank.library import Library
+    from quizkit.paths import QUESTIONS, cache_folder
+
+    return Library([QUESTIONS, *banks], cache_folder(), thorough=thorough)
 
 
 def _configured() -> str | None:

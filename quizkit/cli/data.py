@@ -43,10 +43,11 @@ def data(
 
 
 def _where(lang: "Lang", json: bool) -> None:
-    from quizkit.paths import config_file, diary_file, home
+    from quizkit.paths import cache_folder, config_file, diary_file, home
     from quizkit.words import say
 
     files = {"home": home(), "diary": diary_file(), "config": config_file()}
+    files |= {"cache": folder} if (folder := cache_folder()) else {}
     if json:
         _print({"schema": "quizkit/data/1"} | {name: str(path) for name, path in files.items()})
         return

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from threading import Timer
 from typing import TYPE_CHECKING
 
+from quizkit.bank.entry import Entry
 from quizkit.bank.model import Bug, Question, Trace
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ _SOON = 0.4
 class Laboratory:
     """One warm bench and one court for the session. Nothing is left when it is closed."""
 
-    def __init__(self, questions: Sequence[Question]) -> None:
-        self._useful = any(question.proof for question in questions)
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._useful = any(each.demo for each in entries)
         self._timer = Timer(_SOON, self._warm)
         self._timer.daemon = True
         self._bench: Bench | None = None

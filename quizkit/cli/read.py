@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, joined_bank, language
+from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language, library
 
 if TYPE_CHECKING:
-    from quizkit.bank.model import Question
+    from quizkit.bank.listed import Listed
 
 Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
 Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
@@ -32,22 +32,24 @@ def show(
     plain: Plain = False,
 ) -> None:
     """Show one question whole, with its answer."""
+    from quizkit.bank.listed import listed
     from quizkit.errors import BankError, UsageError
     from quizkit.near import nearest
     from quizkit.ui.console import console
     from quizkit.ui.reading import whole
 
     spoken = language(lang)
-    found = joined_bank(bank or [], {name.split("/")[0]})
-    question = found.questions.get(name)
-    if question is None:
-        broken = [problem for problem in found.problems if problem.file == f"{name}.yaml"]
-        if broken:
-            raise BankError("question_broken", problems="\n".join(str(p) for p in broken))
-        known = joined_bank(bank or [], None).questions
-        raise UsageError("question", name=name, hint=nearest(name, known))
+    with library(bank or []) as shelves:
+        question = shelves.question(name)
+        if question is None:
+            problems = shelves.problems({name.split("/")[0]})
+            broken = [str(each) for each in problems if each.file == f"{name}.yaml"]
+            if broken:
+                raise BankError("question_broken", problems="\n".join(broken))
+            known = [each.id for each in shelves.entries()]
+            raise UsageError("question", name=name, hint=nearest(name, known))
     if json:
-        _print({"schema": "quizkit/questions/1", "questions": [_row(question)]})
+        _print({"schema": "quizkit/questions/1", "questions": [_row(listed(question))]})
     else:
         console(plain=plain).print(whole(question, spoken, plain))
 
@@ -69,7 +71,8 @@ def list_questions(
 
     spoken = language(lang)
     chosen = choose_topics(QUESTIONS, bank or [], topic or [])
-    questions = [*joined_bank(bank or [], chosen).questions.values()]
+    with library(bank or []) as shelves:
+        questions = shelves.listed(each.id for each in shelves.entries(chosen))
     if json:
         rows = [_row(question) for question in questions]
         _print({"schema": "quizkit/questions/1", "questions": rows})
@@ -89,14 +92,14 @@ def search(
     plain: Plain = False,
 ) -> None:
     """Find questions by words in either language; two Chinese characters are enough."""
-    from quizkit.bank.search import search as find
     from quizkit.ui.console import console
     from quizkit.ui.reading import table
     from quizkit.words import say
 
     spoken = language(lang)
     wanted = " ".join(text)
-    found = find(joined_bank(bank or [], None).questions.values(), wanted)
+    with library(bank or []) as shelves:
+        found = shelves.listed(shelves.search(wanted))
     if json:
         _print({"schema": "quizkit/questions/1", "questions": [_row(each) for each in found]})
     elif found:
@@ -139,17 +142,12 @@ def glossary(
         raise typer.Exit(1)
 
 
-def _row(question: "Question") -> dict[str, Any]:
-    return {
-        "id": question.id,
-        "topic": question.topic,
-        "level": question.level,
-        "kind": question.kind,
-        "tags": [*question.tags],
-        "covers": [*question.covers],
-        "proof": question.proof.demo if question.proof else None,
-        "prompt": {"zh": question.prompt.zh, "en": question.prompt.en},
-    }
+def _row(question: "Listed") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    row = asdict(question)
+    del row["title"]
+    return row
 
 
 def _print(data: dict[str, Any]) -> None:

@@ -1,15 +1,15 @@
 """`quizkit study` and `quizkit due`: the tutor at a terminal, at a pipe, or in JSON lines."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, joined_bank, language
+from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language, library
 
 if TYPE_CHECKING:
-    from quizkit.bank.reader import Bank
+    from quizkit.bank.library import Library
     from quizkit.tutor.agenda import Agenda
     from quizkit.tutor.desk import Desk
     from quizkit.words import Lang
@@ -49,30 +49,33 @@ def study(
     from quizkit.cli.laboratory import Laboratory
     from quizkit.diary import Diary
     from quizkit.errors import UsageError
-    from quizkit.paths import diary_file
+    from quizkit.paths import QUESTIONS, diary_file
     from quizkit.tutor.queue import chosen
     from quizkit.tutor.study import Study
     from quizkit.words import say
 
     spoken = language(lang)
     levels, kinds = _levels(level), _kinds(kind or [])
-    read = _bank(topic or [], bank or [], spoken)
-    questions = chosen(read.questions.values(), (), levels, kinds)
-    if not questions:
+    wanted = choose_topics(QUESTIONS, bank or [], topic or [])
+    shelves = library(bank or [], thorough=False)
+    entries = chosen(shelves.entries(wanted), levels, kinds)
+    _tell_broken(shelves, wanted, spoken)
+    if not entries:
         raise UsageError("nothing_chosen")
     place = open_desk(json, plain, spoken)
-    with Diary(diary_file()) as diary, Laboratory(questions) as lab:
+    with shelves, Diary(diary_file()) as diary, Laboratory(entries) as lab:
         session = Study(
-            questions,
+            entries,
             diary,
             place,
             lambda: datetime.now(UTC),
             lang=spoken,
             seed=seed if seed is not None else int.from_bytes(os.urandom(4), "big"),
+            read=shelves.question,
             prove=lab.prove,
             show=lab.show,
             limit=limit,
-            myths=read.myths,
+            myths=shelves.myths(),
         )
         lab.warm_soon()
         try:
@@ -92,31 +95,30 @@ def due(
     from datetime import UTC, datetime
 
     from quizkit.diary import Diary
-    from quizkit.paths import diary_file
+    from quizkit.paths import QUESTIONS, diary_file
     from quizkit.tutor.agenda import agenda
     from quizkit.tutor.memory import Memory
 
     spoken = language(lang)
-    questions = list(_bank(topic or [], bank or [], spoken).questions.values())
-    with Diary(diary_file()) as diary:
-        cards = Memory(diary, questions).cards
-    found = agenda(questions, cards, datetime.now(UTC))
+    wanted = choose_topics(QUESTIONS, bank or [], topic or [])
+    with library(bank or []) as shelves, Diary(diary_file()) as diary:
+        entries = shelves.entries(wanted)
+        _tell_broken(shelves, wanted, spoken)
+        cards = Memory(diary, entries).cards
+    found = agenda(entries, cards, datetime.now(UTC))
     if json:
         _print_json(found)
     else:
         _print_lines(found, spoken)
 
 
-def _bank(topics: Sequence[str], banks: Sequence[Path], lang: "Lang") -> "Bank":
-    from quizkit.paths import QUESTIONS
+def _tell_broken(shelves: "Library", topics: Collection[str] | None, lang: "Lang") -> None:
     from quizkit.words import say
 
-    wanted = choose_topics(QUESTIONS, banks, topics)
-    found = joined_bank(banks, wanted)
-    broken = {problem.file for problem in found.problems if problem.severity == "error"}
+    problems = shelves.problems(topics)
+    broken = {problem.file for problem in problems if problem.severity == "error"}
     if broken:
         typer.echo(say("study.broken", lang, count=len(broken)), err=True)
-    return found
 
 
 def _levels(text: str | None) -> tuple[int, int]:

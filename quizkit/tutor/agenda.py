@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from quizkit.answer import Card
-from quizkit.bank.model import Question
+from quizkit.bank.entry import Entry
 from quizkit.tutor.queue import due
 
 
@@ -21,10 +21,10 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class Agenda:
-    """Questions that are due, the longest overdue first, and each topic's counts."""
+    """Entrys that are due, the longest overdue first, and each topic's counts."""
 
     now: datetime
-    due: tuple[tuple[Question, datetime], ...]
+    due: tuple[tuple[Entry, datetime], ...]
     shelves: tuple[Shelf, ...]
     next_due: datetime | None
 
@@ -34,25 +34,23 @@ class Agenda:
         return sum(shelf.new for shelf in self.shelves)
 
 
-def agenda(questions: Iterable[Question], cards: Mapping[str, Card], now: datetime) -> Agenda:
+def agenda(entries: Iterable[Entry], cards: Mapping[str, Card], now: datetime) -> Agenda:
     """How things stand now."""
-    every = list(questions)
+    every = list(entries)
     late = due(every, cards, now)
-    topics: dict[str, list[Question]] = {}
-    for question in every:
-        topics.setdefault(question.topic, []).append(question)
-    dates = [cards[question.id].due for question in every if question.id in cards]
+    topics: dict[str, list[Entry]] = {}
+    for entry in every:
+        topics.setdefault(entry.topic, []).append(entry)
+    dates = [cards[entry.id].due for entry in every if entry.id in cards]
     return Agenda(
         now,
-        tuple((question, cards[question.id].due) for question in late),
+        tuple((entry, cards[entry.id].due) for entry in late),
         tuple(_shelf(name, topics[name], cards, now) for name in sorted(topics)),
         min((date for date in dates if date > now), default=None),
     )
 
 
-def _shelf(
-    topic: str, questions: list[Question], cards: Mapping[str, Card], now: datetime
-) -> Shelf:
-    known = [question for question in questions if question.id in cards]
+def _shelf(topic: str, entries: list[Entry], cards: Mapping[str, Card], now: datetime) -> Shelf:
+    known = [entry for entry in entries if entry.id in cards]
     late = len(due(known, cards, now))
-    return Shelf(topic, late, len(questions) - len(known), len(known) - late)
+    return Shelf(topic, late, len(entries) - len(known), len(known) - late)

@@ -9,7 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from quizkit.answer import Card, Review
-from quizkit.bank.model import Kind, Question
+from quizkit.bank.entry import Entry
+from quizkit.bank.model import Kind
 from quizkit.diary import Diary
 
 if TYPE_CHECKING:
@@ -55,9 +56,9 @@ def rate(
 class Memory:
     """The cards of a diary, kept up to date."""
 
-    def __init__(self, diary: Diary, questions: Iterable[Question] = ()) -> None:
+    def __init__(self, diary: Diary, entries: Iterable[Entry] = ()) -> None:
         self._diary = diary
-        self._names = {old: question.id for question in questions for old in question.was}
+        self._names = {old: each.id for each in entries for old in each.was.split()}
         self._seen, self._cards = diary.cards(RECIPE)
         self.refresh()
 

@@ -1,65 +1,49 @@
 """What to ask next: what is due before what is new, topics mixed, the same thing never twice.
 
-Everything follows from the questions, the cards, the time and the seed.
+Everything follows from the index's lines, the cards, the time and the seed.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import blake2b
 from random import Random
 
 from quizkit.answer import Card
-from quizkit.bank.model import Choice, Essay, Numeric, Question
+from quizkit.bank.entry import Entry
+from quizkit.bank.model import Question
+from quizkit.tutor.mixing import mixed
 
 _LATER = 2
 """A question with the same myth comes after this many others."""
+
+_HANDFUL = 60
+"""So many are put in order at a time: nobody waits for the order of thousands."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Turn:
     """A question to ask, and with which seed. Each is one of its kind, however often it is put."""
 
-    question: Question
+    question: str
     seed: int
     repeat: bool = False
 
 
 def chosen(
-    questions: Iterable[Question],
-    topics: Collection[str] = (),
-    levels: tuple[int, int] = (1, 5),
-    kinds: Collection[str] = (),
-) -> list[Question]:
+    entries: Iterable[Entry], levels: tuple[int, int] = (1, 5), kinds: Collection[str] = ()
+) -> list[Entry]:
     """The questions that were asked for."""
     low, high = levels
     return [
-        question
-        for question in questions
-        if (not topics or question.topic in topics)
-        and low <= question.level <= high
-        and (not kinds or question.kind in kinds)
+        each for each in entries if low <= each.level <= high and (not kinds or each.kind in kinds)
     ]
 
 
-def due(questions: Iterable[Question], cards: Mapping[str, Card], now: datetime) -> list[Question]:
-    """The questions that are due, the longest overdue first."""
-    late = [q for q in questions if q.id in cards and cards[q.id].due <= now]
-    return sorted(late, key=lambda q: (cards[q.id].due, q.id))
-
-
-def myths(question: Question) -> set[str]:
-    """The misconceptions that the question can catch."""
-    match question:
-        case Choice(options=options):
-            found = [option.myth for option in options]
-        case Numeric(traps=traps):
-            found = [trap.myth for trap in traps]
-        case Essay(vetoes=vetoes):
-            found = [veto.myth for veto in vetoes]
-        case _:
-            found = []
-    return {myth for myth in found if myth}
+def due(entries: Iterable[Entry], cards: Mapping[str, Card], now: datetime) -> list[Entry]:
+    """What is due, the longest overdue first."""
+    late = [each for each in entries if each.id in cards and cards[each.id].due <= now]
+    return sorted(late, key=lambda each: (cards[each.id].due, each.id))
 
 
 class Queue:
@@ -71,89 +55,140 @@ class Queue:
 
     def __init__(
         self,
-        questions: Sequence[Question],
+        entries: Sequence[Entry],
         cards: Mapping[str, Card],
         now: datetime,
         seed: int,
         limit: int | None = None,
     ) -> None:
         self._seed = seed
-        self._all = {question.id: question for question in questions}
+        self._all = {each.id: each for each in entries}
         self._times: dict[str, int] = {}
-        new = [question for question in questions if question.id not in cards]
         self._repeated: set[str] = set()
         self._back: list[Turn] = []
-        plan = _mixed(due(questions, cards, now))
-        plan += _mixed(sorted(new, key=self._ease), plan[-1:])
-        self.ahead = not plan
-        if not plan:
-            plan = _mixed(sorted(questions, key=lambda q: (cards[q.id].due, q.id)))
-        count = len(plan) if limit is None else limit
-        self._plan = [question.id for question in plan[:count]]
-        self._waiting = {question.id for question in plan[count:]}
+        self._last: str | None = None
+        late = due(entries, cards, now)
+        new = sorted((each for each in entries if each.id not in cards), key=self._ease)
+        self.ahead = not late and not new
+        if self.ahead:
+            late = sorted(entries, key=lambda each: (cards[each.id].due, each.id))
+        # What is planned, and after it what will be put in order once its turn comes near.
+        self._plan: list[str] = []
+        self._later = [late, new]
+        while self._later and (limit is None or len(self._plan) < limit):
+            self._mix_more()
+            if limit is None:
+                break
+        self._waiting: set[str] = set()
         self._limited = limit is not None
+        if limit is not None:
+            self._waiting = {*self._plan[limit:], *(e.id for part in self._later for e in part)}
+            self._plan, self._later = self._plan[:limit], []
 
     def __len__(self) -> int:
         """How many are still to come."""
-        return len(self._back) + len(self._plan)
+        return len(self._back) + len(self._plan) + sum(map(len, self._later))
 
     def next(self) -> Turn | None:
         """The next question, or None at the end."""
         if self._back:
             return self._back.pop()
         if not self._plan:
+            self._mix_more()
+        if not self._plan:
             return None
-        name = self._plan.pop(0)
+        name = self._last = self._plan.pop(0)
         times = self._times[name] = self._times.get(name, 0) + 1
         seed = Random(f"{self._seed}:{name}:{times}").getrandbits(31)  # noqa: S311  not a secret
-        return Turn(self._all[name], seed, name in self._repeated)
+        return Turn(name, seed, name in self._repeated)
 
     def undo(self, turn: Turn, then: Turn | None = None) -> None:
         """Ask that one again just as it was, and after it the one that was on the screen."""
-        name = turn.question.id
+        name = turn.question
         self._back += [each for each in (then, turn) if each]
         if name in self._repeated and not turn.repeat:
             # It was wrong and planned once more; that is forgotten with the answer.
             self._repeated.discard(name)
-            self._plan = [each for each in self._plan if each != name]
-            self._back = [each for each in self._back if each == turn or each.question.id != name]
+            self._drop(name)
+            self._back = [each for each in self._back if each == turn or each.question != name]
 
     def repeats(self, turn: Turn) -> bool:
         """Whether it would come back if it went wrong now."""
-        return turn.question.id not in self._repeated
+        return turn.question not in self._repeated
 
     def wrong(self, turn: Turn, myth: str | None) -> None:
         """It comes back at the end, once; another one with the same myth comes sooner."""
         if self.repeats(turn):
-            self._repeated.add(turn.question.id)
-            self._plan.append(turn.question.id)
+            self._repeated.add(turn.question)
+            if self._later:
+                self._later.append([self._all[turn.question]])
+            else:
+                self._plan.append(turn.question)
         if myth:
-            asked = {*self._times}
-            others = [q for q in self._all.values() if myth in myths(q) and q.id not in asked]
-            others.sort(key=lambda q: (q.id not in self._plan, self._ease(q)))
+            others = [
+                each
+                for each in self._all.values()
+                if myth in each.myths.split() and each.id not in self._times
+            ]
+            others.sort(key=lambda each: (self._open(each.id) != "planned", self._ease(each)))
             if others:
                 self._bring(others[0].id, _LATER)
 
-    def following(self, question: Question, right: bool) -> Question | None:
+    def following(self, question: Question, right: bool) -> str | None:
         """What an interviewer would ask next, if it is to be asked in this session at all."""
         happened = ("always", "right" if right else "wrong")
         for each in question.followups:
-            wanted = each.ask in self._plan or each.ask in self._waiting
-            if each.when in happened and wanted and each.ask not in self._times:
-                return self._all[each.ask]
-        return None
+            if each.when in happened and each.ask not in self._times and self._open(each.ask):
+                return each.ask
+        return None if right else self._easier(question)
 
     def follow(self, question: Question, right: bool) -> None:
         """Put that next."""
         found = self.following(question, right)
         if found:
-            self._bring(found.id, 0)
+            self._bring(found, 0)
+
+    def _easier(self, question: Question) -> str | None:
+        """One step down where nothing was named: the same demo and topic, a lower level."""
+        demo = question.proof.demo if question.proof else ""
+        below = [
+            each
+            for each in self._all.values()
+            if demo
+            and each.demo == demo
+            and each.topic == question.topic
+            and each.level < question.level
+            and each.id not in self._times
+            and self._open(each.id)
+        ]
+        return max(below, key=lambda each: (each.level, each.id)).id if below else None
+
+    def _open(self, name: str) -> str:
+        """How a question that was not asked yet can still come: planned, or waiting for room."""
+        if name in self._plan or any(e.id == name for part in self._later for e in part):
+            return "planned"
+        return "waiting" if name in self._waiting else ""
+
+    def _mix_more(self) -> None:
+        """Put the next handful in order."""
+        handful: list[Entry] = []
+        before = self._plan[-1] if self._plan else self._last
+        last = self._all[before] if before else None
+        while self._later and not handful:
+            part = self._later[0]
+            handful, self._later[0] = part[:_HANDFUL], part[_HANDFUL:]
+            self._later = self._later if self._later[0] else self._later[1:]
+        self._plan += [each.id for each in mixed(handful, last)]
+
+    def _drop(self, name: str) -> None:
+        self._plan = [each for each in self._plan if each != name]
+        self._later = [kept for part in self._later if (kept := [e for e in part if e.id != name])]
 
     def _bring(self, name: str, place: int) -> None:
-        if name in self._plan:
-            if self._plan.index(name) <= place:
+        if self._open(name) == "planned":
+            if name in self._plan[: place + 1]:
                 return
-            self._plan.remove(name)
+            self._drop(name)
         elif self._limited:
             # As many as were asked for: the last one that would be new makes room.
             fresh = [each for each in self._plan if each not in self._repeated]
@@ -162,23 +197,10 @@ class Queue:
             self._plan.remove(fresh[-1])
             self._waiting.add(fresh[-1])
         self._waiting.discard(name)
+        while self._later and len(self._plan) < place:
+            self._mix_more()
         self._plan.insert(place, name)
 
-    def _ease(self, question: Question) -> tuple[int, float]:
+    def _ease(self, each: Entry) -> tuple[int, bytes]:
         """Easy ones first, in an order of the seed's."""
-        return question.level, Random(f"{self._seed}:{question.id}").random()  # noqa: S311
-
-
-def _mixed(questions: Sequence[Question], before: Sequence[Question] = ()) -> list[Question]:
-    """The same order as far as no topic follows itself where another is left."""
-    left, mixed = [*questions], [*before]
-    counts = Counter(question.topic for question in left)
-    while left:
-        last = mixed[-1].topic if mixed else None
-        most = max(counts, key=lambda topic: counts[topic])
-        # More than half of the rest: later this topic could not be kept apart any more.
-        crowded = 2 * counts[most] > len(left) and most != last
-        fits = (i for i, q in enumerate(left) if (q.topic == most if crowded else q.topic != last))
-        mixed.append(left.pop(next(fits, 0)))
-        counts[mixed[-1].topic] -= 1
-    return mixed[len(before) :]
+        return each.level, blake2b(f"{self._seed}:{each.id}".encode(), digest_size=4).digest()

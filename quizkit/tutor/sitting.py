@@ -39,7 +39,7 @@ class Sitting:
     @property
     def question(self) -> Question:
         """What is asked."""
-        return self.turn.question
+        return self.asked.question
 
     def anew(self) -> "Sitting":
         """The same before it was answered. What was typed can be mended; picks are made anew."""

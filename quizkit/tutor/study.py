@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from quizkit.bank.entry import Entry
 from quizkit.bank.model import Question, Text
 from quizkit.diary import Diary
 from quizkit.errors import QuizkitError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # the first question does not wait for the laboratory
     from quizkit.lab.excerpt import Excerpt
     from quizkit.proof.view import ProofView
 
+Read = Callable[[str], Question | None]
 Prove = Callable[[Asked, object], "ProofView"]
 Show = Callable[[Question], "Excerpt | None"]
 
@@ -34,31 +36,33 @@ _AFTERWARDS = ("prove", "why", "say", "grade", "right")
 
 
 class Study:
-    """One session over some questions."""
+    """One session over some questions, each of which is read when its turn comes."""
 
     def __init__(
         self,
-        questions: Sequence[Question],
+        entries: Sequence[Entry],
         diary: Diary,
         desk: Desk,
         clock: Clock,
         *,
         lang: Lang,
         seed: int,
+        read: Read,
         prove: Prove,
         show: Show,
         limit: int | None = None,
         myths: Mapping[str, Text] | None = None,
     ) -> None:
-        self._questions = questions
+        self._entries = entries
         self._desk = desk
         self._clock = clock
         self._lang: Lang = lang
+        self._read = read
         self._prove = prove
         self._show = show
         self._myths = myths or {}
-        self._memory = Memory(diary, questions)
-        self._queue = Queue(questions, self._memory.cards, clock(), seed, limit)
+        self._memory = Memory(diary, entries)
+        self._queue = Queue(entries, self._memory.cards, clock(), seed, limit)
         self._recorder = Recorder(diary, clock)
         self._past: list[Sitting] = []
         self._left: dict[Turn, Sitting] = {}
@@ -75,8 +79,12 @@ class Study:
         return summary
 
     def _sitting(self, turn: Turn) -> Sitting | None:
+        question = self._read(turn.question)
+        if question is None:
+            self._message = ("study.gone", {"question": turn.question})
+            return None
         try:
-            asked = ask(turn.question, turn.seed, self._show(turn.question))
+            asked = ask(question, turn.seed, self._show(question))
         except QuizkitError as error:
             # Its demo cannot be read: the others are asked all the same.
             self._message = (f"errors.{error.key}", error.values)
@@ -255,7 +263,8 @@ class Study:
         total, following = number + len(self._queue), None
         verdict, card = sitting.verdict, self._memory.cards.get(sitting.question.id)
         if verdict:
-            following = self._queue.following(sitting.question, verdict.right)
+            name = self._queue.following(sitting.question, verdict.right)
+            following = self._read(name) if name else None
             total += not verdict.right and self._queue.repeats(sitting.turn)
         moment = sitting.moment(self._lang, number, total)
         date = card.due if card and verdict else None
@@ -263,10 +272,10 @@ class Study:
 
     def _summary(self) -> Summary:
         now, cards = self._clock(), self._memory.cards
-        dates = [cards[q.id].due for q in self._questions if q.id in cards]
+        dates = [cards[each.id].due for each in self._entries if each.id in cards]
         return summed_up(
             self._past,
-            due_now=len(due(self._questions, cards, now)),
+            due_now=len(due(self._entries, cards, now)),
             next_due=min((date for date in dates if date > now), default=None),
             lang=self._lang,
             names=self._myths,

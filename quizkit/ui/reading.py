@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text as Line
 
 from quizkit.bank.draw import with_letters
+from quizkit.bank.listed import Listed
 from quizkit.bank.model import (
     Bug,
     Choice,
@@ -50,17 +51,17 @@ def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType
     return Group(*parts)
 
 
-def table(questions: Iterable[Question], lang: Lang) -> Table:
+def table(questions: Iterable[Listed], lang: Lang) -> Table:
     """One line a question."""
     made = _table(lang, "id", "level", "kind", "prompt")
-    for question in questions:
-        first = _line(with_letters(question, question.prompt[lang]))
-        made.add_row(question.id, str(question.level), kind(question, lang), first)
+    for each in questions:
+        does = say(f"ui.kind_{'several' if each.several else each.kind}", lang)
+        made.add_row(each.id, str(each.level), does, _line(each.title[lang]))
     return made
 
 
 def coverage(
-    common: Mapping[str, CommonQuestion], questions: Sequence[Question], lang: Lang
+    common: Mapping[str, CommonQuestion], questions: Sequence[Listed], lang: Lang
 ) -> RenderableType:
     """Which question of the bank answers which of the common 70."""
     made = _table(lang, "covers", "prompt", "questions")

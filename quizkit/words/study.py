@@ -101,6 +101,10 @@ WORDS: Words = {
         "zh": "已退出，答过的都记下了；下次接着来：quizkit study",
         "en": "Left; every answer is kept. To go on: quizkit study",
     },
+    "gone": {
+        "zh": "{question} 的文件刚刚没了或读不了，跳过；用 quizkit bank lint 查看",
+        "en": "{question} is gone or cannot be read any more; skipped. See quizkit bank lint",
+    },
     "broken": {
         "zh": "有 {count} 个题目文件读不了，先跳过；用 quizkit bank lint 查看",
         "en": "{count} question files cannot be read and are left out; see quizkit bank lint",
@@ -115,6 +119,7 @@ WORDS: Words = {
     "data_home": {"zh": "目录", "en": "folder"},
     "data_diary": {"zh": "答题记录", "en": "diary "},
     "data_config": {"zh": "设置", "en": "config"},
+    "data_cache": {"zh": "缓存（可随时删）", "en": "cache (can be removed at any time)"},
     "data_missing": {"zh": "（还没有）", "en": " (not there yet)"},
     "erase_word": {"zh": "删除", "en": "erase"},
     "erase_ask": {

@@ -14,7 +14,6 @@ from quizkit.bank.model import KINDS, Kind, Numeric, Problem
 from quizkit.bank.places import places
 from quizkit.bank.reader import Bank, read
 from quizkit.bank.schema import schema
-from quizkit.bank.search import search
 from quizkit.bank.template import template
 from quizkit.lab.catalogue import catalogue
 from quizkit.paths import QUESTIONS
@@ -69,19 +68,6 @@ def test_the_schema_refuses_what_the_reader_refuses(old: str, new: str):
     assert [*validator.iter_errors(resolved(text))] == []
     assert text.count(old) == 1
     assert [*validator.iter_errors(resolved(text.replace(old, new)))] != []
-
-
-def test_two_chinese_characters_are_found_and_width_and_case_do_not_matter():
-    questions = Bank.load(QUESTIONS).questions.values()
-    bubble = [question.id for question in search(questions, "气泡")]
-    assert bubble
-    assert bubble == [question.id for question in search(questions, "  气泡 ")]
-    assert [q.id for q in search(questions, "ｇｐｉｐｅ")] == [
-        q.id for q in search(questions, "GPipe")
-    ]
-    assert search(questions, "GPipe") != []
-    assert search(questions, "no such words anywhere") == []
-    assert search(questions, " ") == []
 
 
 def test_a_question_without_its_numbers_is_read_with_letters():

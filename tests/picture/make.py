@@ -20,6 +20,7 @@ from pathlib import Path
 import pexpect
 import pyte
 
+from quizkit.bank.entry import entry
 from quizkit.bank.functions import Number
 from quizkit.bank.model import Question
 from quizkit.bank.reader import Bank
@@ -55,9 +56,9 @@ def seed() -> int:
 
 
 def _drawn(question: Question, seed: int) -> Mapping[str, Number]:
-    turn = Queue([question], {}, datetime.now(UTC), seed).next()
+    turn = Queue([entry(question)], {}, datetime.now(UTC), seed).next()
     assert turn is not None
-    return ask(turn.question, turn.seed).values
+    return ask(question, turn.seed).values
 
 
 def session() -> pyte.Screen:

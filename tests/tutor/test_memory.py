@@ -9,6 +9,7 @@ import fsrs
 import pytest
 
 from quizkit.answer import UNDO, Answer, Review
+from quizkit.bank.entry import entry
 from quizkit.bank.reader import Bank
 from quizkit.diary import Diary
 from quizkit.tutor import memory as module
@@ -124,7 +125,7 @@ def test_a_renamed_question_keeps_its_past(diary: Diary, bank: Bank):
     diary.append(row("a", "pp/older"))
     diary.append(row("b", "pp/old", days=3))
     diary.append(row("c", "pp/stages", days=9))
-    card = Memory(diary, [question]).cards["pp/stages"]
+    card = Memory(diary, [entry(question)]).cards["pp/stages"]
     days = (0, 3, 9)
     assert card == fold([Review("pp/stages", after(day), 3) for day in days])["pp/stages"]
     assert Memory(diary).cards["pp/stages"].reps == 1

@@ -7,9 +7,11 @@ from itertools import pairwise
 import pytest
 
 from quizkit.answer import Card
+from quizkit.bank.entry import Entry, entry
 from quizkit.bank.model import FollowUp, Question
 from quizkit.bank.reader import Bank
-from quizkit.tutor.queue import Queue, chosen, due, myths
+from quizkit.tutor.mixing import mixed
+from quizkit.tutor.queue import Queue, chosen, due
 
 NOW = datetime(2026, 3, 1, 8, tzinfo=UTC)
 
@@ -19,15 +21,21 @@ def card(question: str, days: float) -> Card:
     return Card(question, 1.0, 5.0, NOW + timedelta(days=days), NOW - timedelta(days=9), 1, 0)
 
 
-def shelf(bank: Bank, *names: str) -> list[Question]:
-    """Questions of these names, all of one kind."""
-    return [replace(bank.questions["pp/stages"], id=name, followups=()) for name in names]
+def shelf(bank: Bank, *names: str) -> list[Entry]:
+    """Questions of these names, of one kind, that do not know each other."""
+    same = entry(bank.questions["pp/stages"])._replace(follows="", myths="")
+    return [same._replace(id=name, topic=name.split("/")[0]) for name in names]
+
+
+def asked(bank: Bank, name: str, *followups: FollowUp) -> Question:
+    """A question of the shelf as it was read, with what an interviewer would ask next."""
+    return replace(bank.questions["pp/stages"], id=name, followups=followups, proof=None)
 
 
 def drain(queue: Queue) -> list[str]:
     found: list[str] = []
     while turn := queue.next():
-        found.append(turn.question.id)
+        found.append(turn.question)
     return found
 
 
@@ -52,7 +60,7 @@ def test_topics_are_mixed(bank: Bank):
 
 def test_easy_ones_come_first(bank: Bank):
     questions = [
-        replace(q, level=1 + i % 5)
+        q._replace(level=1 + i % 5)
         for i, q in enumerate(shelf(bank, *(f"a/{i}" for i in range(15))))
     ]
     levels = {q.id: q.level for q in questions}
@@ -66,7 +74,7 @@ def test_the_seed_decides_and_nothing_else(bank: Bank):
     def run(seed: int) -> list[tuple[str, int]]:
         queue = Queue(questions, {}, NOW, seed)
         turns = iter(queue.next, None)
-        return [(turn.question.id, turn.seed) for turn in turns if turn]
+        return [(turn.question, turn.seed) for turn in turns if turn]
 
     assert run(1) == run(1)
     assert run(1) != run(2)
@@ -124,12 +132,13 @@ def test_undo_while_the_repeat_is_on_the_screen(bank: Bank):
 
 
 def test_the_same_myth_comes_again_soon(bank: Bank):
-    plain = [replace(q, options=q.options[:1]) for q in shelf(bank, *(f"a/{i}" for i in range(8)))]  # pyright: ignore
-    tricky = shelf(bank, "a/first", "a/second")
-    tricky = [replace(tricky[0], level=1), replace(tricky[1], level=5)]
-    assert myths(tricky[0]) == {"1f1b-cuts-bubble"}
+    plain = shelf(bank, *(f"a/{i}" for i in range(8)))
+    tricky = [
+        each._replace(level=level, myths="1f1b-cuts-bubble")
+        for each, level in zip(shelf(bank, "a/first", "a/second"), (1, 5), strict=True)
+    ]
     queue = Queue([*plain, *tricky], {}, NOW, 1)
-    while (turn := queue.next()) and turn.question.id != "a/first":
+    while (turn := queue.next()) and turn.question != "a/first":
         pass
     assert turn
     assert len(queue) > 3
@@ -139,11 +148,13 @@ def test_the_same_myth_comes_again_soon(bank: Bank):
 
 
 def test_a_myth_is_met_again_even_in_what_is_known(bank: Bank):
-    known, new = shelf(bank, "a/known", "a/new")
+    known, new = (
+        each._replace(myths="1f1b-cuts-bubble") for each in shelf(bank, "a/known", "a/new")
+    )
     queue = Queue([known, new], {"a/known": card("a/known", 9)}, NOW, 1)
     turn = queue.next()
     assert turn
-    assert turn.question is new
+    assert turn.question == new.id
     queue.wrong(turn, "1f1b-cuts-bubble")
     assert sorted(drain(queue)) == ["a/known", "a/new"]
 
@@ -158,13 +169,12 @@ def test_what_an_interviewer_asks_next(bank: Bank, when: str, right: bool, comes
     turn = queue.next()
     assert turn
     last = drain(Queue(questions, {}, NOW, 1))[-1]
-    asking = replace(turn.question, followups=(FollowUp(last, when),))  # pyright: ignore
-    found = queue.following(asking, right)
-    assert (found.id if found else None) == (last if comes else None)
+    asking = asked(bank, turn.question, FollowUp(last, when))  # pyright: ignore
+    assert queue.following(asking, right) == (last if comes else None)
     queue.follow(asking, right)
     after = queue.next()
     assert after
-    assert (after.question.id == last) is comes
+    assert (after.question == last) is comes
 
 
 def test_a_followup_keeps_to_the_limit_and_to_what_is_asked_for(bank: Bank):
@@ -173,14 +183,67 @@ def test_a_followup_keeps_to_the_limit_and_to_what_is_asked_for(bank: Bank):
     queue = Queue(questions, {}, NOW, 1, limit=3)
     first = queue.next()
     assert first
-    beyond = replace(first.question, followups=(FollowUp("b/elsewhere"), FollowUp(order[-1])))
+    beyond = asked(bank, first.question, FollowUp("b/elsewhere"), FollowUp(order[-1]))
     queue.follow(beyond, True)
     assert drain(queue) == [order[-1], order[1]]
 
 
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        ({"myths": "one belief"}, {"myths": "belief two"}),
+        ({"follows": "b/1"}, {}),
+        ({}, {"follows": "a/1"}),
+    ],
+)
+def test_siblings_keep_apart(bank: Bank, mine: dict[str, str], theirs: dict[str, str]):
+    first, sibling, other, last = shelf(bank, "a/1", "b/1", "b/2", "a/2")
+    first, sibling = first._replace(**mine), sibling._replace(**theirs)
+    order = mixed([first, sibling, other, last])
+    assert [each.id for each in order] == ["a/1", "b/2", "a/2", "b/1"]
+    assert [each.id for each in mixed([sibling, other], first)] == ["b/2", "b/1"]
+    assert [each.id for each in mixed([first, sibling])] == ["a/1", "b/1"]  # nothing between them
+
+
+def test_after_a_wrong_answer_comes_an_easier_one_on_the_same_run(bank: Bank):
+    hard, easier, easiest, other = shelf(bank, "a/hard", "a/easier", "a/easiest", "a/other")
+    ladder = [
+        hard._replace(level=4, demo="pipeline"),
+        easier._replace(level=3, demo="pipeline"),
+        easiest._replace(level=2, demo="pipeline"),
+        other._replace(level=3, demo="ring-attention"),
+    ]
+    question = replace(
+        bank.questions["pp/trace-list"], id="a/hard", level=4, followups=()
+    )  # its proof runs `pipeline`
+    cards = {"a/hard": card("a/hard", -1)}
+    queue = Queue(ladder, cards, NOW, 1)
+    turn = queue.next()
+    assert turn
+    assert turn.question == "a/hard"
+    assert queue.following(question, True) is None
+    assert queue.following(question, False) == "a/easier"
+    queue.follow(question, False)
+    assert drain(queue)[0] == "a/easier"
+    assert queue.following(question, False) is None  # both easier ones were asked
+
+
+def test_thousands_are_not_put_in_order_at_once(bank: Bank):
+    names = [f"{topic}/{i}" for topic in ("a", "b", "c") for i in range(500)]
+    queue = Queue(shelf(bank, *names), {}, NOW, 1)
+    assert len(queue) == 1500
+    first = queue.next()
+    assert first
+    queue.wrong(first, None)
+    assert len(queue) == 1500
+    order = drain(queue)
+    assert len({*order, first.question}) == 1500
+    assert order[-1] == first.question
+    assert sum(one[0] == other[0] for one, other in pairwise(order)) <= 25  # where handfuls meet
+
+
 def test_only_what_was_asked_for(bank: Bank):
-    questions = bank.questions.values()
-    assert {q.topic for q in chosen(questions, topics=["comm"])} == {"comm"}
+    questions = [entry(question) for question in bank.questions.values()]
     assert {q.level for q in chosen(questions, levels=(3, 4))} == {3, 4}
     assert {q.kind for q in chosen(questions, kinds=["order", "bug"])} == {"order", "bug"}
     assert len(chosen(questions)) == len(bank.questions)

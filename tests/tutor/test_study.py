@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from quizkit.answer import counted, flagged
+from quizkit.bank.entry import entry
 from quizkit.bank.model import Question
 from quizkit.bank.reader import Bank
 from quizkit.diary import Diary
@@ -98,15 +99,16 @@ class Room:
 
     def study(self, names: Sequence[str], *steps: Step, seed: int = 1, **options: Any) -> Script:
         desk = Script(*steps)
-        questions = [self.bank.questions[name] for name in names]
+        entries = [entry(self.bank.questions[name]) for name in names]
         with Diary(self.path) as diary:
             Study(
-                questions,
+                entries,
                 diary,
                 desk,
                 self.clock,
                 lang="zh",
                 seed=seed,
+                read=self.bank.questions.get,
                 prove=self.prove,
                 show=self.excerpt,
                 **options,
@@ -354,7 +356,9 @@ def test_a_flag_can_be_set_with_a_word_and_taken_back(room: Room):
 
 def test_looking_back_while_the_next_question_waits(room: Room):
     names = ["pp/trace-number", "pp/trace-list"]
-    desk = room.study(names, Given("1 1 1 1"), "continue", "prove", "continue", "prove", "quit")
+    desk = room.study(
+        names, Given("1 1 1 1"), "continue", "prove", "continue", "prove", "quit", seed=5
+    )
     ids = [(m.question.id, m.phase) for m in desk.met]
     first, second = ids[0][0], ids[2][0]
     assert ids == [
@@ -435,12 +439,12 @@ def test_what_cannot_be_written_is_not_shown_as_judged(room: Room, monkeypatch: 
         raise DiaryError("diary_full", file=room.path, reason="full")
 
     monkeypatch.setattr(Diary, "append", full)
-    questions = [room.bank.questions["pp/stages"]]
+    entries = [entry(room.bank.questions["pp/stages"])]
     desk = Script(right)
     with Diary(room.path) as diary, pytest.raises(DiaryError):
         Study(
-            questions, diary, desk, room.clock, lang="zh", seed=1, prove=room.prove,
-            show=lambda _: CODE,
+            entries, diary, desk, room.clock, lang="zh", seed=1, read=room.bank.questions.get,
+            prove=room.prove, show=lambda _: CODE,
         ).run()  # fmt: skip
     assert [moment.phase for moment in desk.met] == ["question"]
 

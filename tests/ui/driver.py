@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import shelf
 
+from quizkit.bank.entry import entry
 from quizkit.diary import Diary
 from quizkit.tutor.desk import Command, Given, Moment, Summary
 from quizkit.tutor.grade import grade
@@ -54,12 +55,13 @@ def study(options: argparse.Namespace) -> int:
     with Diary(options.log) as diary:
         try:
             Study(
-                [known[name] for name in options.names],
+                [entry(known[name]) for name in options.names],
                 diary,
                 desk(options.lang, options.plain),
                 lambda: datetime.now(UTC),
                 lang=options.lang,
                 seed=1,
+                read={question.id: question for question in known.values()}.get,
                 prove=lambda asked, _: shelf.proof(asked),
                 show=shelf.code,
             ).run()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from quizkit.bank.entry import entry
 from quizkit.bank.reader import Bank
 from quizkit.diary import Diary
 from quizkit.errors import LabError
@@ -149,16 +150,17 @@ def session(
     os.write(writing, text.encode())
     os.close(writing)
     sink = Sink(tmp_path / "diary.sqlite3")
-    questions = [bank.questions[f"t/{name}"] for name in names]
+    entries = [entry(bank.questions[f"t/{name}"]) for name in names]
     with Diary(sink.path) as diary, os.fdopen(reading, "rb", 0) as source:
         desk = JsonDesk(source.fileno(), sink, patience)
         Study(
-            questions,
+            entries,
             diary,
             desk,
             lambda: NOW,
             lang="en",
             seed=1,
+            read=bank.questions.get,
             prove=prove,
             show=lambda _: CODE,
         ).run()
@@ -317,9 +319,17 @@ def test_a_session_nobody_writes_to_any_more_ends(bank: Bank, tmp_path: Path):
     sink = io.BytesIO()
     with Diary(tmp_path / "d") as diary, os.fdopen(reading, "rb", 0) as source:
         desk = JsonDesk(source.fileno(), sink, 0.0)
-        questions = [bank.questions["t/pick"]]
+        entries = [entry(bank.questions["t/pick"])]
         Study(
-            questions, diary, desk, lambda: NOW, lang="en", seed=1, prove=prove, show=lambda _: None
+            entries,
+            diary,
+            desk,
+            lambda: NOW,
+            lang="en",
+            seed=1,
+            read=bank.questions.get,
+            prove=prove,
+            show=lambda _: None,
         ).run()
     os.close(writing)  # open all the while: the end did not wait for it
     assert b'"end"' in sink.getvalue().splitlines()[-1]
@@ -388,9 +398,17 @@ def test_endless_seconds_are_refused_and_half_a_character_ends_nothing(bank: Ban
     sink = io.BytesIO()
     with Diary(tmp_path / "d") as diary, os.fdopen(reading, "rb", 0) as source:
         desk = JsonDesk(source.fileno(), sink, 0.0)
-        questions = [bank.questions["t/pick"]]
+        entries = [entry(bank.questions["t/pick"])]
         Study(
-            questions, diary, desk, lambda: NOW, lang="en", seed=1, prove=prove, show=lambda _: None
+            entries,
+            diary,
+            desk,
+            lambda: NOW,
+            lang="en",
+            seed=1,
+            read=bank.questions.get,
+            prove=prove,
+            show=lambda _: None,
         ).run()
     printed = [json.loads(line) for line in sink.getvalue().splitlines()]
     assert printed[1]["error"]["key"] == "study.line_seconds"

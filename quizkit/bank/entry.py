@@ -1,0 +1,49 @@
+"""What choosing a question takes to know of it, without the question itself."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from quizkit.bank.model import Choice, Essay, Numeric, Question
+
+
+class Entry(NamedTuple):
+    """A question's line in the index. Where there are several of a thing, blanks stand between."""
+
+    id: str
+    topic: str
+    level: int
+    kind: str
+    demo: str
+    myths: str
+    follows: str
+    was: str
+
+
+def entry(question: Question) -> Entry:
+    """The line of a question that was read."""
+    return Entry(
+        question.id,
+        question.topic,
+        question.level,
+        question.kind,
+        question.proof.demo if question.proof else "",
+        " ".join(sorted({myth for _, myth in myths_of(question)})),
+        " ".join(followup.ask for followup in question.followups),
+        " ".join(question.was),
+    )
+
+
+def myths_of(question: Question) -> Iterator[tuple[str, str]]:
+    """(place, slug) of every misconception that the question can catch."""
+    match question:
+        case Choice():
+            found = [
+                (f"options.{i}.myth", option.myth) for i, option in enumerate(question.options)
+            ]
+        case Numeric():
+            found = [(f"traps.{i}.myth", trap.myth) for i, trap in enumerate(question.traps)]
+        case Essay():
+            found = [(f"vetoes.{i}.myth", veto.myth) for i, veto in enumerate(question.vetoes)]
+        case _:
+            found = []
+    yield from ((place, myth) for place, myth in found if myth)

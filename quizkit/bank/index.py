@@ -1,0 +1,243 @@
+"""A bank that need not be read to be asked from: one line for each question, kept in a file.
+
+The YAML files are the truth. A line is made when its file is read and made anew when the file has
+changed; the index can be thrown away at any time. A question is always read from its own file.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from time import time_ns
+from typing import Any
+
+from quizkit.bank.entry import Entry, entry
+from quizkit.bank.index_file import opened, writing
+from quizkit.bank.listed import Listed, listed
+from quizkit.bank.model import Problem, Question, Text, Topic
+from quizkit.bank.reader import read, read_myths, read_topic, topic_slugs
+from quizkit.bank.search import searched, words
+
+_JUST_NOW = 2_000_000_000  # ns in which a second change could leave the same time stamp
+_NAMES = ", ".join(Entry._fields)
+
+
+class Index:
+    """The lines of one bank's folder. Raises BankError where the folder cannot be read.
+
+    `thorough` looks at every file. Without it a shelf is looked through only if a file came or
+    went: enough where each question that is asked is looked at anyway.
+    """
+
+    def __init__(self, folder: Path, cache: Path | None, *, thorough: bool = True) -> None:
+        self.folder = folder
+        self._db = opened(folder, cache)
+        try:
+            with writing(self._db):
+                self._refresh(thorough)
+        except sqlite3.Error:  # full, or locked by another for too long: once without the file
+            self._db.close()
+            self._db = opened(folder, None)
+            with writing(self._db):
+                self._refresh(thorough)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def entries(self, topics: Iterable[str] | None = None) -> list[Entry]:
+        """The lines of these topics' questions, or of all, by id."""
+        query, values = f"select {_NAMES} from entries", list[str]()  # noqa: S608
+        if topics is not None:
+            values = [*topics]
+            query += f" where topic in ({', '.join('?' * len(values))})"
+        return [Entry._make(row) for row in self._db.execute(f"{query} order by id", values)]
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a line for it."""
+        return bool(self._db.execute("select 1 from entries where id = ?", (name,)).fetchone())
+
+    def question(self, name: str) -> Question | None:
+        """The question as its file is now, or None where there is none to be asked."""
+        file = f"{name}.yaml"
+        path = self.folder / file
+        problems: list[Problem] = []
+        question = read(self.folder, path, problems) if path.is_file() else None
+        known = self._db.execute("select changed, size from files where name = ?", (file,))
+        if known.fetchone() != _stamp(path):
+            # Where it cannot be written now, the next session will find the change.
+            with suppress(sqlite3.Error), writing(self._db):
+                self._keep(file, name.split("/")[0], _stamp(path), question, problems)
+        return question
+
+    def topics(self) -> dict[str, Topic]:
+        """Titles, introductions and reading orders."""
+        shelves = self._db.execute("select topic from shelves order by topic").fetchall()
+        notes = dict(self._notes("_topic.yaml"))
+        return {slug: _topic(slug, notes.get(slug)) for (slug,) in shelves}
+
+    def myths(self) -> dict[str, Text]:
+        """The misconceptions of all topics."""
+        found = (note for _, note in self._notes("_myths.yaml"))
+        return {slug: Text(**said) for note in found for slug, said in note.items()}
+
+    def problems(self, topics: Iterable[str] | None = None) -> list[Problem]:
+        """What is wrong with the files of these topics, or of all."""
+        rows = self._db.execute("select topic, problems from files where problems <> '[]'")
+        wanted = None if topics is None else {*topics}
+        found = [text for topic, text in rows if wanted is None or topic in wanted]
+        return [Problem(*each) for text in found for each in json.loads(text)]
+
+    def listed(self, names: Iterable[str]) -> list[Listed]:
+        """What lists say of these questions, in this order."""
+        query = "select row from texts where id = ?"
+        found = (self._db.execute(query, (name,)).fetchone() for name in names)
+        return [_listed(json.loads(row[0])) for row in found if row]
+
+    def search(self, wanted: str) -> list[tuple[int, str]]:
+        """(how many words are not in id, tags or prompt, id) of what holds every word."""
+        asked = words(wanted)
+        if not asked:
+            return []
+        missing = " + ".join("(instr(front, ?) = 0)" for _ in asked)
+        held = " and ".join("instr(whole, ?)" for _ in asked)
+        query = f"select {missing}, id from texts where {held}"  # noqa: S608  words are bound
+        return sorted(self._db.execute(query, [*asked, *asked]).fetchall())
+
+    def _notes(self, file: str) -> Iterable[tuple[str, Any]]:
+        for name, note in self._db.execute("select name, note from notes order by name"):
+            topic, _, kind = name.partition("/")
+            if kind == file:
+                yield topic, json.loads(note)
+
+    def _refresh(self, thorough: bool) -> None:
+        shelves = dict(self._db.execute("select topic, changed from shelves").fetchall())
+        topics = topic_slugs(self.folder)
+        for topic in shelves.keys() - set(topics):
+            self._forget(
+                name
+                for (name,) in self._db.execute(
+                    "select name from files where topic = ?", (topic,)
+                ).fetchall()
+            )
+            self._db.execute("delete from shelves where topic = ?", (topic,))
+        for topic in topics:
+            changed = (self.folder / topic).stat().st_mtime_ns
+            if thorough or shelves.get(topic) != changed:
+                self._look_through(topic)
+                settled = changed if time_ns() - changed > _JUST_NOW else 0
+                if shelves.get(topic) != settled:
+                    row = (topic, settled)
+                    self._db.execute("insert or replace into shelves values (?, ?)", row)
+            else:
+                self._look_at(topic, ("_topic.yaml", "_myths.yaml"))
+
+    def _look_through(self, topic: str) -> None:
+        query = "select name, changed, size from files where topic = ?"
+        known = {name: stamp for name, *stamp in self._db.execute(query, (topic,))}
+        found: dict[str, list[int]] = {}
+        with os.scandir(self.folder / topic) as files:
+            for file in files:
+                if file.name.endswith(".yaml"):
+                    state = file.stat()
+                    found[f"{topic}/{file.name}"] = [state.st_mtime_ns, state.st_size]
+        self._forget(known.keys() - found.keys())
+        for name in sorted(found):
+            if known.get(name) != found[name]:
+                self._read(name, topic)
+
+    def _look_at(self, topic: str, files: Sequence[str]) -> None:
+        for file in files:
+            name = f"{topic}/{file}"
+            known = self._db.execute("select changed, size from files where name = ?", (name,))
+            if (known.fetchone() or None) != _stamp(self.folder / name):
+                self._read(name, topic)
+
+    def _read(self, name: str, topic: str) -> None:
+        path, problems = self.folder / name, list[Problem]()
+        stamp = _stamp(path)
+        match path.name:
+            case "_topic.yaml":
+                found = read_topic(self.folder, topic, problems)
+                self._note(name, asdict(found) if found else None)
+            case "_myths.yaml":
+                myths = read_myths(self.folder, topic, problems)
+                self._note(name, {slug: asdict(text) for slug, text in myths.items()})
+            case hidden if hidden.startswith("_"):
+                pass
+            case _:
+                question = read(self.folder, path, problems)
+                self._keep(name, topic, stamp, question, problems)
+                return
+        self._keep(name, topic, stamp, None, problems)
+
+    def _keep(
+        self,
+        file: str,
+        topic: str,
+        stamp: tuple[int, int] | None,
+        question: Question | None,
+        problems: Sequence[Problem],
+    ) -> None:
+        """Write down what the file holds as of that stamp."""
+        self._forget([file], notes=False)
+        if stamp is None:
+            return
+        changed = stamp[0] if time_ns() - stamp[0] > _JUST_NOW else 0
+        told = json.dumps([[p.file, p.line, p.message, p.severity] for p in problems])
+        row = (file, topic, changed, stamp[1], told)
+        self._db.execute("insert into files values (?, ?, ?, ?, ?)", row)
+        if question is None:
+            return
+        line = entry(question)
+        marks = ", ".join("?" * len(line))
+        self._db.execute(f"insert into entries values ({marks})", line)  # noqa: S608
+        shown = json.dumps(asdict(listed(question)), ensure_ascii=False)
+        texts = (question.id, *searched(question), shown)
+        self._db.execute("insert into texts values (?, ?, ?, ?)", texts)
+
+    def _note(self, name: str, note: object) -> None:
+        self._db.execute("delete from notes where name = ?", (name,))
+        if note is not None:
+            said = json.dumps(note, ensure_ascii=False)
+            self._db.execute("insert into notes values (?, ?)", (name, said))
+
+    def _forget(self, files: Iterable[str], *, notes: bool = True) -> None:
+        for file in files:
+            name = file.removesuffix(".yaml")
+            self._db.execute("delete from files where name = ?", (file,))
+            self._db.execute("delete from entries where id = ?", (name,))
+            self._db.execute("delete from texts where id = ?", (name,))
+            if notes:
+                self._note(file, None)
+
+
+def _listed(row: dict[str, Any]) -> Listed:
+    for name in ("tags", "covers"):
+        row[name] = tuple(row[name])
+    for name in ("prompt", "title"):
+        row[name] = Text(**row[name])
+    return Listed(**row)
+
+
+def _topic(slug: str, note: Mapping[str, Any] | None) -> Topic:
+    if note is None:  # as the reader has it: a shelf may do without a file of its own
+        return Topic(slug, Text(slug, slug), Text(slug, slug))
+    return Topic(
+        slug,
+        Text(**note["title"]),
+        Text(**note["intro"]),
+        tuple(note["needs"]),
+        tuple(note["order"]),
+    )
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_mtime_ns, state.st_size

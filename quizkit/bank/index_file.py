@@ -1,0 +1,76 @@
+"""The file an index lies in: made where there is none, made anew where it cannot be used."""
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+
+from quizkit import __version__
+from quizkit.bank.entry import Entry
+
+RECIPE = 1
+"""Counts up whenever the same files would make other lines."""
+
+_PATIENCE = 5.0  # seconds to wait for another session that writes lines
+_TABLES = (
+    "create table shelves (topic text primary key, changed integer)",
+    """create table files (name text primary key, topic text, changed integer, size integer,
+        problems text)""",
+    f"create table entries ({', '.join(Entry._fields)}, primary key (id))",
+    "create index entries_topic on entries (topic)",
+    "create table texts (id text primary key, front text, whole text, row text)",
+    "create table notes (name text primary key, note text)",
+)
+
+
+def _maker() -> str:
+    """Which code wrote the lines: in a checkout the reader changes without a new version."""
+    sources = Path(__file__).parent.glob("*.py")
+    return f"{__version__}:{RECIPE}:{max(path.stat().st_mtime_ns for path in sources)}"
+
+
+def opened(folder: Path, cache: Path | None) -> sqlite3.Connection:
+    """The index's file, fresh if it cannot be used; without a place for it, an index in memory."""
+    if cache is not None:
+        name = sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+        path = cache / f"bank-{name}.sqlite3"
+        for _ in range(2):
+            try:
+                return _made(path)
+            except sqlite3.OperationalError:
+                break  # locked, full or read-only: this once without the file
+            except sqlite3.DatabaseError:
+                with suppress(OSError):
+                    path.unlink()
+    return _made(Path(":memory:"))
+
+
+def _made(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    database.execute("pragma synchronous = off")  # it can be made again
+    by = _maker()
+    with writing(database):
+        database.execute("create table if not exists made (by text)")
+        if database.execute("select by from made").fetchone() != (by,):
+            for table in ("shelves", "files", "entries", "texts", "notes"):
+                database.execute(f"drop table if exists {table}")
+            for statement in _TABLES:
+                database.execute(statement)
+            database.execute("delete from made")
+            database.execute("insert into made values (?)", (by,))
+    return database
+
+
+@contextmanager
+def writing(database: sqlite3.Connection) -> Generator[None]:
+    """All or nothing is written of what is done inside."""
+    # From the first look on: what two sessions find at once must not be written by both.
+    database.execute("begin immediate")
+    try:
+        yield
+        database.execute("commit")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("rollback")
+        raise

@@ -1,0 +1,43 @@
+"""What a list says of a question."""
+
+from dataclasses import dataclass
+
+from quizkit.bank.draw import with_letters
+from quizkit.bank.model import Choice, Question, Text
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One line of a list. `title` is the prompt's first line, letters for numbers not yet drawn."""
+
+    id: str
+    topic: str
+    level: int
+    kind: str
+    several: bool
+    tags: tuple[str, ...]
+    covers: tuple[str, ...]
+    proof: str | None
+    prompt: Text
+    title: Text
+
+
+def listed(question: Question) -> Listed:
+    """The line of a question that was read."""
+    prompt = question.prompt
+    return Listed(
+        question.id,
+        question.topic,
+        question.level,
+        question.kind,
+        isinstance(question, Choice) and question.several,
+        question.tags,
+        question.covers,
+        question.proof.demo if question.proof else None,
+        prompt,
+        Text(_first(question, prompt.zh), _first(question, prompt.en)),
+    )
+
+
+def _first(question: Question, prompt: str) -> str:
+    return with_letters(question, prompt).strip().split("\n")[0]

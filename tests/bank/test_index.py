@@ -1,0 +1,239 @@
+"""The index: what it says is what the files say, and it notices when they change."""
+
+import os
+import shutil
+import sqlite3
+import time
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from quizkit.bank.entry import entry
+from quizkit.bank.index import Index
+from quizkit.bank.library import Library
+from quizkit.bank.listed import listed
+from quizkit.bank.reader import Bank
+from quizkit.errors import BankError
+from quizkit.paths import QUESTIONS
+
+GOOD = """
+kind: choice
+level: {level}
+prompt: {{zh: 哪一个？, en: "Which one of {word}?"}}
+options:
+  - {{text: {{zh: 对, en: right}}, correct: true}}
+  - {{text: {{zh: 错, en: wrong}}, myth: the-myth, why: {{zh: 错了, en: It is wrong}}}}
+explain: {{zh: 如题, en: As stated}}
+followups: [{{ask: b/other}}]
+was: [a/older]
+sources: ["https://example.org"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two shelves; every stamp lies far enough back to be trusted."""
+    bank = tmp_path / "bank"
+    for topic in ("a", "b"):
+        (bank / topic).mkdir(parents=True)
+        (bank / topic / "_topic.yaml").write_text(
+            f"title: {{zh: 甲, en: Shelf {topic}}}\nintro: {{zh: 乙, en: About}}\norder: [one]\n"
+        )
+    (bank / "a" / "_myths.yaml").write_text("the-myth: {zh: 迷思, en: A belief}\n")
+    (bank / "a" / "one.yaml").write_text(GOOD.format(level=1, word="bubbles"))
+    (bank / "b" / "other.yaml").write_text(GOOD.format(level=2, word="rings"))
+    settle(bank)
+    return bank
+
+
+def settle(bank: Path) -> None:
+    """Stamps of a minute ago: those of just now are never trusted."""
+    then = time.time() - 60
+    for path in [*bank.rglob("*"), bank]:
+        os.utime(path, (then, then))
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    place = tmp_path / "cache"
+    place.mkdir()
+    return place
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which question files were read as YAML."""
+    import quizkit.bank.index as module
+
+    seen: list[str] = []
+    real = module.read
+
+    def watched(folder: Path, path: Path, problems: list[object]) -> object:
+        seen.append(path.relative_to(folder).as_posix())
+        return real(folder, path, problems)  # pyright: ignore
+
+    monkeypatch.setattr(module, "read", watched)
+    return seen
+
+
+def test_the_shipped_bank_is_what_its_files_say(tmp_path: Path):
+    index, bank = Index(QUESTIONS, tmp_path), Bank.load(QUESTIONS)
+    wanted = sorted(bank.questions.values(), key=lambda question: question.id)
+    assert index.entries() == [entry(question) for question in wanted]
+    assert index.listed(q.id for q in wanted) == [listed(question) for question in wanted]
+    assert index.myths() == bank.myths
+    assert index.topics() == bank.topics
+    assert index.problems() == [*bank.problems]
+    question = index.question(wanted[7].id)
+    assert question is not None
+    assert (question.id, question.digest) == (wanted[7].id, wanted[7].digest)
+    topics = {"pp", "tp"}
+    assert {each.topic for each in index.entries(topics)} == topics
+
+
+def test_nothing_is_read_twice(folder: Path, cache: Path, read: list[str]):
+    Index(folder, cache).close()
+    assert sorted(read) == ["a/one.yaml", "b/other.yaml"]
+    read.clear()
+    index = Index(folder, cache)
+    assert [each.id for each in index.entries()] == ["a/one", "b/other"]
+    assert read == []
+    assert index.question("a/one") is not None
+    assert read == ["a/one.yaml"]  # what is asked is always read from its file
+
+
+@pytest.mark.parametrize("thorough", [True, False])
+def test_files_that_come_and_go(folder: Path, cache: Path, thorough: bool):
+    Index(folder, cache).close()
+    (folder / "a" / "new.yaml").write_text(GOOD.format(level=4, word="trees"))
+    (folder / "b" / "other.yaml").unlink()
+    (folder / "c").mkdir()
+    (folder / "c" / "third.yaml").write_text(GOOD.format(level=5, word="maps"))
+    found = Index(folder, cache, thorough=thorough)
+    assert [(each.id, each.level) for each in found.entries()] == [
+        ("a/new", 4), ("a/one", 1), ("c/third", 5),
+    ]  # fmt: skip
+    assert found.search("rings") == []
+    assert found.question("b/other") is None
+    shutil.rmtree(folder / "a")
+    left = Index(folder, cache, thorough=thorough)
+    assert [each.id for each in left.entries()] == ["c/third"]
+    assert left.myths() == {}
+    assert {*left.topics()} == {"b", "c"}
+
+
+def test_a_file_changed_in_place(folder: Path, cache: Path):
+    Index(folder, cache).close()
+    path = folder / "a" / "one.yaml"
+    path.write_text(GOOD.format(level=5, word="bubbles"))
+    settle(folder)
+    state = path.stat()
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns + 1))
+    quick = Index(folder, cache, thorough=False)
+    question = quick.question("a/one")
+    assert question is not None
+    assert question.level == 5  # read anew, and so the line is
+    assert quick.entries()[0].level == 5
+
+
+def test_a_thorough_look_sees_every_change(folder: Path, cache: Path):
+    Index(folder, cache).close()
+    path = folder / "a" / "one.yaml"
+    path.write_text(GOOD.format(level=3, word="bubbles"))  # as long as before, and just now
+    assert [each.level for each in Index(folder, cache).entries()] == [3, 2]
+    path.write_text("kind: choice\n")
+    broken = Index(folder, cache)
+    assert [each.id for each in broken.entries()] == ["b/other"]
+    assert {problem.file for problem in broken.problems()} == {"a/one.yaml"}
+    assert broken.problems({"b"}) == []
+    assert broken.question("a/one") is None
+
+
+def test_a_second_change_within_the_same_tick_is_seen(folder: Path, cache: Path):
+    path = folder / "a" / "one.yaml"
+    path.write_text(GOOD.format(level=4, word="bubbles"))
+    stamp = path.stat().st_mtime_ns
+    Index(folder, cache).close()
+    path.write_text(GOOD.format(level=2, word="bubbles"))
+    os.utime(path, ns=(stamp, stamp))  # a coarse clock: same time, same size
+    assert Index(folder, cache).entries()[0].level == 2
+
+
+def test_titles_and_myths_are_never_stale(folder: Path, cache: Path):
+    Index(folder, cache).close()
+    (folder / "a" / "_myths.yaml").write_text("the-myth: {zh: 误解, en: Another belief}\n")
+    (folder / "a" / "_topic.yaml").write_text("title: {zh: 丙, en: New}\nintro: {zh: 丁, en: x}\n")
+    quick = Index(folder, cache, thorough=False)
+    assert quick.myths()["the-myth"].en == "Another belief"
+    assert quick.topics()["a"].title.en == "New"
+
+
+def test_search(folder: Path, cache: Path):
+    index = Index(folder, cache)
+    assert index.search("RINGS") == index.search("  ｒｉｎｇｓ ") == [(0, "b/other")]
+    assert [name for _, name in index.search("哪一")] == ["a/one", "b/other"]
+    assert index.search("one bubbles") == [(0, "a/one")]
+    assert index.search("it bubbles")[0][0] == 1  # `it` stands only in a reason
+    assert index.search("no such words") == []
+    assert index.search(" ") == []
+    assert index.search("100%_'\"") == []
+
+
+def test_a_foreign_file_or_a_broken_one_is_made_anew(folder: Path, cache: Path):
+    Index(folder, cache).close()
+    (file,) = cache.iterdir()
+    file.write_bytes(b"not a database, and long enough to be looked at" * 30)
+    assert len(Index(folder, cache).entries()) == 2
+    with sqlite3.connect(file) as database:
+        database.execute("update made set by = 'another reader'")
+    assert len(Index(folder, cache).entries()) == 2
+
+
+def test_no_place_for_it(folder: Path, tmp_path: Path):
+    assert len(Index(folder, None).entries()) == 2
+    assert len(Index(folder, tmp_path / "nowhere").entries()) == 2
+
+
+def test_locked_by_another(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch):
+    Index(folder, cache).close()
+    (file,) = cache.iterdir()
+    monkeypatch.setattr("quizkit.bank.index_file._PATIENCE", 0.01)
+    (folder / "a" / "new.yaml").write_text(GOOD.format(level=4, word="trees"))
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("begin exclusive")
+    assert len(Index(folder, cache).entries()) == 3
+    other.close()
+
+
+def indexed(folder: Path, cache: Path) -> int:
+    return len(Index(folder, cache).entries())
+
+
+def test_several_at_once(folder: Path, cache: Path):
+    for number in range(30):
+        (folder / "a" / f"more-{number}.yaml").write_text(GOOD.format(level=1, word="x"))
+    with get_context("spawn").Pool(3) as pool:
+        assert pool.starmap(indexed, [(folder, cache)] * 6) == [32] * 6
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path, cache: Path):
+    with pytest.raises(BankError):
+        Index(tmp_path / "typo", cache)
+
+
+def test_the_users_own_bank_counts(folder: Path, tmp_path: Path, cache: Path):
+    own = tmp_path / "own"
+    (own / "a").mkdir(parents=True)
+    (own / "a" / "one.yaml").write_text(GOOD.format(level=5, word="my own"))
+    (own / "a" / "mine.yaml").write_text(GOOD.format(level=2, word="mine"))
+    with Library([folder, own], cache) as library:
+        found = {each.id: each.level for each in library.entries({"a"})}
+        assert found == {"a/mine": 2, "a/one": 5}
+        question = library.question("a/one")
+        assert question is not None
+        assert question.level == 5
+        assert library.search("mine") == ["a/mine"]
+        assert library.search("bubbles") == []
+        assert [each.level for each in library.listed(["a/one", "b/other", "no/such"])] == [5, 2]
+        assert library.question("no/such") is None
