@@ -22,6 +22,7 @@ IN_CHINESE = {
     "ddp": "数据并行：起点相同，梯度相同，各份就一直相同；loss 要除以全部 rank 的 token 数。",
     "ddp-buckets": "梯度分桶：桶里最后一个梯度就绪才发，各 rank 按同一个顺序发；最后一桶藏不住。",
     "ddp-hooks": "梯度钩子：要平均的是累加好的 .grad；挂在传入的梯度上，只见到一个 micro-batch。",
+    "ddp-unused": "有 rank 没用到的参数，它也得拿零凑数，不然别人一直等；谁都没用，grad 才不动。",
     "deadlock": "任务挂住，总有谁没来：每个 rank 进通信前先记一笔，一对账就知道谁落在后面。",
     "flash": "FlashAttention 搬的数是 N²d²/M 量级，不是 N²；第二版把两层循环对调。",
     "flops": "训练的 FLOPs：每个 token 对每个做乘法的权重算 6 次，注意力另算。",

@@ -1,0 +1,280 @@
+"""A gradient that one rank lacks is still awaited from it: it brings zeros, or the others wait.
+
+The trick
+    A rank whose forward skipped a branch has no gradient for it, and its hook never runs: the
+    all-reduce of that bucket, and of all after it, is not joined. So walk the graph from the
+    output before backward, and call what cannot be reached ready, with zeros. The mean divides
+    by all ranks: the skipped samples are part of the batch. And the ranks must agree, in one
+    small sum of marks, on what none of them used: its .grad stays as it was, where zeros would
+    let momentum and weight decay move a weight that nobody trained.
+
+    torch's DDP does so only with find_unused_parameters. By default the backward that lacks a
+    gradient ends without a word and without a sum; it is the next forward that raises.
+
+Watch
+    skipped_here              weights that this rank's forward did not reach, in a step
+    skipped_by_all (shared)   weights that no rank reached
+    weights_without_grad      weights whose .grad is None after a step
+    sum_bytes                 handed to the wire for gradients in a step, zeros among them
+    grad_error                largest difference from one process on all samples
+    weight_error              the same of the weights after all steps, with momentum and decay
+    torch_error               largest difference from DDP with find_unused_parameters
+    default_raises (shared)   the forward at which DDP raises by default if all skip; 0 if never
+    default_sums (shared)     all-reduces in the backward before
+    default_drift             how far the gradients on this rank then are from rank 0's
+    static_raises (shared)    the same forward with static_graph
+    static_sums (shared)      all-reduces in its first backward
+
+Run
+    quizkit demo ddp-unused --gpus 4
+    python demos/ddp_unused.py --ranks 4 --skip all
+    torchrun --nproc-per-node 4 demos/ddp_unused.py
+"""
+
+from copy import deepcopy
+from typing import Literal
+
+from _bench import (
+    Break,
+    Metrics,
+    all_reduce,
+    broadcast,
+    check,
+    compared,
+    counted,
+    device,
+    max_error,
+    rank,
+    ranks,
+    refuse,
+    ring_sum,
+    run,
+    shared,
+    wire,
+)
+
+import torch
+import torch.distributed as dist
+
+TOPIC = "dp"
+RATE, MOMENTUM, DECAY = 0.1, 0.9, 0.01
+
+
+class Branching(torch.nn.Module):
+    """Three layers, of which the one in the middle may be skipped."""
+
+    def __init__(self, width):
+        super().__init__()
+        like = {"bias": False, "dtype": torch.float64, "device": device()}
+        self.first = torch.nn.Linear(width, width, **like)
+        self.branch = torch.nn.Linear(width, width, **like)
+        self.last = torch.nn.Linear(width, width, **like)
+
+    def forward(self, x, skip):
+        """With the branch or without it."""
+        x = torch.tanh(self.first(x))
+        return self.last(x if skip else torch.tanh(self.branch(x)))
+
+
+def reached(output):
+    """The weights that a backward from this output will come to."""
+    found, seen, open_ends = set(), set(), [output.grad_fn]
+    while open_ends:
+        node = open_ends.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):  # the end of a path: where a weight's .grad is added to
+            found.add(node.variable)
+        open_ends += [before for before, _ in node.next_functions]
+    return found
+
+
+class HandMade:
+    """Sums the gradients weight by weight, last registered first, whoever used them."""
+
+    def __init__(self, model):
+        self.weights = [*model.parameters()][::-1]
+        self.turn, self.ready = 0, set()
+        for weight in self.weights:
+            weight.register_post_accumulate_grad_hook(self.arrived)
+
+    def prepare(self, output):
+        """Before backward: what will not come is ready, with zeros; what nobody has is marked."""
+        self.turn, self.ready, self.sums, self.used = 0, set(), {}, reached(output)
+        marks = torch.tensor([float(w in self.used) for w in self.weights], device=device())
+        self.users = dict(zip(self.weights, all_reduce(marks).tolist(), strict=True))
+        self.sum_bytes = 0
+        for weight in self.weights:
+            if weight not in self.used:
+                self.arrived(weight)
+
+    def arrived(self, weight):
+        """Sum what can be summed, in the order all ranks keep."""
+        self.ready.add(weight)
+        while self.turn < len(self.weights) and self.weights[self.turn] in self.ready:
+            mine = self.weights[self.turn]
+            self.turn += 1
+            with wire() as seen:
+                self.sums[mine] = ring_sum(mine.grad if mine in self.used else mine * 0)
+            self.sum_bytes += seen.sent_bytes
+
+    def finish(self):
+        """Everyone takes the mean, but leaves alone what nobody used."""
+        for weight, total in self.sums.items():
+            users = self.users[weight]
+            if users:
+                weight.grad = total / ranks()
+
+
+@torch.no_grad()
+def update(model, speeds):
+    """SGD with momentum and weight decay; it passes over weights without a gradient."""
+    for weight, speed in zip(model.parameters(), speeds, strict=True):
+        if weight.grad is not None:
+            speed.mul_(MOMENTUM).add_(weight.grad + DECAY * weight)
+            weight -= RATE * speed
+
+
+def at_rest(model):
+    """The speed of each weight before the first step."""
+    return [torch.zeros_like(weight) for weight in model.parameters()]
+
+
+def row(tensors):
+    """All of them in a row; what is None counts as nothing, and not as zeros."""
+    return torch.cat([t.detach().flatten() for t in tensors if t is not None])
+
+
+def found(model):
+    """The gradients, None where there is none."""
+    return [weight.grad for weight in model.parameters()]
+
+
+def in_ddp(model, **options):
+    """The model in torch's DDP."""
+    from torch.nn.parallel import DistributedDataParallel
+
+    return DistributedDataParallel(model, **options)
+
+
+def torch_raises(model, x, skip, **options):
+    """The forward at which DDP raises, all-reduces in the first backward, and its gradients."""
+    replica, sums, first = deepcopy(model), [], []
+    module = in_ddp(replica, **options)
+
+    def hook(_, bucket):
+        sums.append(bucket.buffer().nbytes)
+        work = dist.all_reduce(bucket.buffer().div_(ranks()), async_op=True)
+        return work.get_future().then(lambda done: done.value()[0])
+
+    module.register_comm_hook(None, hook)
+    for number in (1, 2, 3):
+        try:
+            output = module(x, skip)
+        except RuntimeError:
+            return number, *first
+        output.square().mean().backward()
+        first = first or [len(sums), row(found(replica))]
+        module.zero_grad()
+    return 0, *first
+
+
+def main(
+    skip: Literal["nobody", "one", "all"] = "one", steps: int = 3, rows: int = 4, width: int = 12
+) -> Metrics:
+    """Train a few steps in which the last rank, or all of them, never run the branch."""
+    if min(steps, rows, width) < 1:
+        refuse("steps, rows and width start at 1")
+    n, me = ranks(), rank()
+    skips = [{"nobody": False, "one": r == n - 1, "all": True}[skip] for r in range(n)]
+    samples = torch.randn(steps, n, rows, width, dtype=torch.float64).to(device())
+    alone = Branching(width)
+    ours, start = deepcopy(alone), deepcopy(alone)
+    hand, speeds, ours_speeds = HandMade(ours), at_rest(alone), at_rest(ours)
+    grad_error = 0.0
+    for batch in samples:
+        alone.zero_grad()
+        outputs = [alone(batch[r], skips[r]) for r in range(n)]
+        torch.stack(outputs).square().mean().backward()
+        update(alone, speeds)
+
+        ours.zero_grad()
+        output = ours(batch[me], skips[me])
+        hand.prepare(output)
+        output.square().mean().backward()
+        hand.finish()
+        update(ours, ours_speeds)
+        absent = [[grad is None for grad in found(model)] for model in (ours, alone)]
+        check("what nobody used is left alone", int(absent[0] == absent[1]), "==", 1)
+        if absent[0] == absent[1]:
+            grad_error = max(grad_error, max_error(row(found(ours)), row(found(alone))))
+    check("gradients equal one process", grad_error, "<", 1e-12)
+    weight_error = max_error(row(ours.parameters()), row(alone.parameters()))
+    check("weights equal one process", weight_error, "<", 1e-12)
+
+    place = torch.device("cpu") if dist.get_backend() == "gloo" else device()
+    away, x = deepcopy(start).to(place), samples.to(place)
+    away.nothing = torch.nn.Parameter(
+        torch.empty(0, dtype=torch.float64)
+    )  # it warns if all is used
+    module, torch_speeds = in_ddp(away, find_unused_parameters=True), at_rest(away)
+    for batch in x:
+        module.zero_grad()
+        module(batch[me], skips[me]).square().mean().backward()
+        update(away, torch_speeds)
+    torch_error = max_error(row(ours.parameters()).to(place), row(away.parameters()))
+    check("weights equal torch's", torch_error, "<", 1e-12)
+    raises, sums, first = torch_raises(start.to(place), x[0, me], True)
+    static_raises, static_sums, _ = torch_raises(start, x[0, me], True, static_graph=True)
+    check("DDP raises at the next forward", raises, "==", 2)
+    check("having summed nothing", sums, "==", 0)
+    return {
+        "skipped_here": counted(len(hand.weights) - len(hand.used)),
+        "skipped_by_all": shared(counted([*hand.users.values()].count(0))),
+        "weights_without_grad": counted(sum(grad is None for grad in found(ours))),
+        "sum_bytes": counted(hand.sum_bytes),
+        "grad_error": compared(grad_error),
+        "weight_error": compared(weight_error),
+        "torch_error": compared(torch_error),
+        "default_raises": shared(counted(raises)),
+        "default_sums": shared(counted(sums)),
+        "default_drift": compared(max_error(first, broadcast(first.clone(), 0))),
+        "static_raises": shared(counted(static_raises)),
+        "static_sums": shared(counted(static_sums)),
+    }
+
+
+BREAKS = {
+    "no-zeros": Break(
+        old="            if weight not in self.used:\n",
+        new="            if False:\n",
+        expect="hangs",
+        ranks=2,
+        source="hooks alone: what has no gradient has no hook call, and the others wait for it",
+    ),
+    "divides-by-its-users": Break(
+        old="total / ranks()",
+        new="total / users",
+        expect="gradients equal one process",
+        ranks=2,
+        source="a mean over those who took part: the samples that skipped it drop out of the batch",
+    ),
+    "own-view": Break(
+        old="            if users:\n",
+        new="            if weight in self.used:\n",
+        expect="weights equal one process",
+        ranks=2,
+        source="`if p.grad is None: continue` after the sum: each rank decides for itself",
+    ),
+    "zeros-for-nobody": Break(
+        old="            if users:\n",
+        new="            if True:\n",
+        expect="what nobody used is left alone",
+        ranks=1,
+        source="missing gradients filled with zeros: weight decay moves a weight nobody trained",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
