@@ -12,7 +12,7 @@ The trick
     statistics, taken over a micro-batch, and dropout's dice.
 
 Watch
-    tokens (shared)        in the global batch
+    all_tokens (shared)    in the global batch
     grad_error (shared)    of the shares: largest difference from one process on the global batch
     means_error (shared)   of the mean of means: length of its difference, the right gradient's as 1
     local_error (shared)   the same if each rank divides by its own tokens and ranks are averaged
@@ -240,7 +240,7 @@ def main(
     bias, variance_2, variance_4 = draws(model, batch)
     check("accumulation has no bias", bias, "<", 1e-12)
     return {
-        "tokens": shared(counted(len(batch[0]))),
+        "all_tokens": shared(counted(len(batch[0]))),
         "grad_error": shared(compared(everyone(error).max().item())),
         "means_error": shared(compared(off[0])),
         "local_error": shared(compared(off[1])),

@@ -17,7 +17,7 @@ def test_shares_and_memory(run: Run, ranks: int, k: int) -> None:
     report = run(ranks, microbatches=k)
     assert report["verdict"] == "pass", report
     measured, sizes = report["metrics"], lengths(ranks, k)
-    assert measured["tokens"] == sum(map(sum, sizes))
+    assert measured["all_tokens"] == sum(map(sum, sizes))
     assert measured["grad_error"] < 1e-12
     assert measured["means_error"] > 0.01
     assert (measured["local_error"] > 0.001) == (len({sum(own) for own in sizes}) > 1)
