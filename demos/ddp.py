@@ -1,12 +1,12 @@
 """Data parallelism: start equal, feed every replica the same gradient, and they stay equal.
 
 The trick
-    Each rank holds the whole model and has samples of its own. Rank 0's weights go to all when the
-    replicas are made, and never again: from one start, by one gradient and one update each, N
-    replicas stay one without being told. The ranks' gradients are summed by a ring and divided by
-    N. That is the big batch's gradient only if all tokens then weigh the same: each rank divides
-    its SUM of losses by the tokens of all ranks (times N, as the mean divides by N). With each
-    rank's own mean, a token weighs more where there are few: a mean of means.
+    Each rank has the whole model and samples of its own. Rank 0's weights go to all when replicas
+    are made, and never again: from one start, by one gradient and one update each, they stay one.
+    The ranks' gradients are summed by a ring and divided by N. That is the big batch's gradient
+    only if all tokens then weigh the same: each rank divides its SUM of losses by the tokens of all
+    ranks (times N, as the mean divides by N). With its own mean a token weighs more where there
+    are few: a mean of means.
 
     Replicated: weights, the mean gradient, optimizer state. Not: samples, activations, losses. A
     buffer (batch norm's running mean) is not summed: at every forward rank 0's replaces the others.
@@ -104,8 +104,10 @@ class Replica(torch.nn.Module):
 
 def share_of_loss(logits, labels):
     """My part of the mean over the tokens of all ranks, times N, for the mean that is to come."""
-    count = everyone(int((labels != PAD).sum())).sum().item()
-    return cross_entropy(logits, labels, ignore_index=PAD, reduction="sum") * ranks() / count
+    valid = labels != PAD
+    count = everyone(int(valid.sum())).sum().item()
+    total = cross_entropy(logits[valid], labels[valid], reduction="sum")
+    return total * ranks() / count
 
 
 def average_gradients(model):
@@ -226,19 +228,17 @@ def main(
         error = relative(averaged(Replica, drawn, mine, loss), theirs[-1])
         check("gradients equal torch's DDP", error, "<", 1e-12)
     kept = pushed(DistributedDataParallel, drawn, mine[0])
-    same = pushed(Replica, drawn, mine[0]) == kept
-    check("a forward sends what torch's DDP sends", same, "==", True)
+    check("forwards send as torch's DDP", pushed(Replica, drawn, mine[0]) == kept, "==", True)
 
     def pull(loss):
         """How hard this rank's tokens pull at their logits."""
         logits = outputs.detach().requires_grad_()
         return torch.autograd.grad(loss(logits, mine[1]), logits)[0].norm()
 
-    buffer_gap = from_rank_0(model.seen)
     with wire() as sent:
         average_gradients(model)
     with saved_activations(model.parameters()) as saved:
-        model(mine[0])
+        model.head(model.body(mine[0]))
     return {
         "start_gap": compared(from_rank_0(row(drawn.parameters()))),
         "held_tokens": counted(int((mine[1] != PAD).sum())),
@@ -249,7 +249,7 @@ def main(
         "drift": compared(from_rank_0(ends)),
         "pushed_weight_gap": compared(kept[0]),
         "pushed_buffer_gap": compared(kept[1]),
-        "buffer_gap": compared(buffer_gap),
+        "buffer_gap": compared(from_rank_0(model.seen)),
         "sent_bytes": counted(sent.sent_bytes),
         "gradient_bytes": shared(counted(gradient_of(model).nbytes)),
         "state_bytes": counted(ends.nbytes + gradient_of(model).nbytes),
@@ -266,8 +266,8 @@ BREAKS = {
         source="loops by hand that average gradients and leave the start to each rank's seed",
     ),
     "mean-of-means": Break(
-        old="count = everyone(int((labels != PAD).sum())).sum().item()",
-        new="count = int((labels != PAD).sum()) * ranks()",
+        old="count = everyone(int(valid.sum())).sum().item()",
+        new="count = int(valid.sum()) * ranks()",
         expect="gradients equal one process",
         ranks=2,
         source="cross_entropy's default mean under DDP; ranks rarely have equally many tokens",
