@@ -174,8 +174,8 @@ def one_process(rows):
 
 def main(elements: int = 1200, spread: float = 0.5, peak: float = 40000.0) -> Metrics:
     """Average gradients that are alike but for a spread; loss scaling has made them large."""
-    if elements < 1 or not (0 <= spread <= 100 and 1e-3 <= peak <= 60000):
-        refuse("take 1 element or more, a spread of 0 to 100 and a peak of 1e-3 to 60000")
+    if elements < 1 or not (0 <= spread <= 100 and 1e-9 <= peak <= 60000):
+        refuse("take 1 element or more, a spread of 0 to 100 and a peak of 1e-9 to 60000")
     if ranks() > 127:
         refuse("127 codes are too few for more than 127 ranks: take 127 or fewer")
     n, alike = ranks(), torch.randn(elements)
@@ -200,7 +200,9 @@ def main(elements: int = 1200, spread: float = 0.5, peak: float = 40000.0) -> Me
             means[name] = method()
         sent[name] = wired.sent_bytes
     check("fp32: equals the mean", error(means["fp32"]), "<", 1e-6)
-    check("fp16: equals the mean nearly", error(means["fp16"]), "<", 1e-3)
+    # 11 bits of a number, but nothing finer than 2^-24: very small gradients vanish.
+    bound = peak * 2**-10 + n * 2**-24
+    check("fp16: nearly the mean", max_error(means["fp16"], exact) / bound, "<", 1)
     for name, mean in zip(("hops", "owner", "all"), one_process(rows), strict=True):
         check(f"{name}: equals one process", max_error(means[name], mean) / peak, "<", 1e-7)
     for name in ("hops", "owner"):

@@ -197,6 +197,13 @@ BREAKS = {
         ranks=1,
         source="the residual is not cleared where it was sent, and so is sent again and again",
     ),
+    "short-memory": Break(
+        old="            residual = row.clone()",
+        new="            residual = gradient.clone()",
+        expect="with feedback nothing is lost",
+        ranks=1,
+        source="what this gradient leaves over replaces what was left before: no entry ever grows",
+    ),
     "wide-indices": Break(
         old="INDEX = torch.int32",
         new="INDEX = torch.int64",

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.demo
         (1, {"elements": 1}),
         (3, {"elements": 7, "spread": 0.0}),
         (3, {"elements": 1, "peak": 1e-3}),
+        (3, {"peak": 1e-7}),
         (4, {"elements": 1001, "spread": 100.0}),
     ],
 )
@@ -57,6 +58,13 @@ def test_room_costs_bits_and_hops_add_up(run: Run) -> None:
     for measured in (two, eight):
         assert measured["error_all"] < min(measured["error_owner"], measured["error_hops"])
         assert measured["error_fp16"] < 0.2 * measured["error_all"]
+
+
+def test_small_gradients_vanish_in_half(run: Run) -> None:
+    errors = [run(2, peak=peak)["metrics"]["error_fp16"] for peak in (1.0, 1e-3, 1e-7)]
+    assert errors[0] < 1e-3
+    assert errors[1] < 1e-2
+    assert errors[2] > 0.1
 
 
 def test_hooks_are_registered_not_flagged(run: Run) -> None:
