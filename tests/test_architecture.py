@@ -17,6 +17,7 @@ ORDER = [
     {"near", "words"},
     {"errors"},
     {"paths", "answer"},
+    {"settings"},
     {"calc"},
     {"bank", "lab", "diary"},
     {"proof"},

@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -105,6 +105,27 @@ def test_what_was_taken_back_does_not_count():
     rows.append(answer("f", right=None, undoes="d", note=UNDO))
     assert counted(rows) == []
     assert [row.uuid for row in flagged(rows)] == ["e"]
+
+
+def test_what_a_day_has_seen(tmp_path: Path):
+    def row(uuid: str, question: str, hours: float, **more: object) -> Answer:
+        return answer(uuid, question=question, at=AT + timedelta(hours=hours), **more)
+
+    with Diary(tmp_path / "d") as diary:
+        for each in (
+            row("1", "a/old", -30),
+            row("2", "a/again", -30),
+            row("3", "a/again", 1),
+            row("4", "a/new", 1),
+            row("5", "a/new", 2, grade=1, right=False),
+            row("6", "a/undone", 1),
+            row("7", "a/undone", 2, grade=None, right=None, undoes="6", note=UNDO),
+            row("8", "a/flagged", 2, grade=None, right=None, note="flag"),
+        ):
+            diary.append(each)
+        assert diary.asked_since(AT) == (1, 1)
+        assert diary.asked_since(AT - timedelta(hours=40)) == (3, 0)
+        assert diary.asked_since(AT + timedelta(hours=3)) == (0, 0)
 
 
 def test_rows_are_final(tmp_path: Path):

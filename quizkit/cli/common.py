@@ -5,7 +5,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quizkit.errors import DiaryError, UsageError
+from quizkit.errors import UsageError
+from quizkit.settings import glimpse, settings
 from quizkit.words import Lang
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def language(option: str | None = None) -> Lang:
     """The language to speak: what was said, else the config, else the locale, else English."""
     if option is not None and option not in ("zh", "en"):
         raise UsageError("lang", name=option)
-    chosen = option or os.environ.get("QUIZKIT_LANG") or _configured() or _locale()
+    chosen = option or os.environ.get("QUIZKIT_LANG") or glimpse("lang") or _locale()
     lang: Lang = "zh" if chosen == "zh" else "en"
     _spoken.append(lang)
     return lang
@@ -39,11 +40,18 @@ def choose_topics(folder: Path, banks: Sequence[Path], wanted: Sequence[str]) ->
     from quizkit.bank.reader import topic_slugs
     from quizkit.near import nearest
 
-    known = {slug for bank in (folder, *banks) for slug in topic_slugs(bank)}
+    known = {slug for bank in (folder, *own_banks(banks)) for slug in topic_slugs(bank)}
     for topic in wanted:
         if topic not in known:
             raise UsageError("topic", name=topic, hint=nearest(topic, known))
     return set(wanted) or None
+
+
+def own_banks(banks: Sequence[Path]) -> list[Path]:
+    """The user's own banks: those settled once, then those said now."""
+    settled = settings()["bank"].value
+    assert isinstance(settled, tuple)
+    return [*(Path(each).expanduser() for each in settled), *banks]
 
 
 def joined_bank(banks: Sequence[Path], topics: Collection[str] | None) -> "Bank":
@@ -52,7 +60,7 @@ def joined_bank(banks: Sequence[Path], topics: Collection[str] | None) -> "Bank"
     from quizkit.paths import QUESTIONS
 
     found = Bank.load(QUESTIONS, topics)
-    for folder in banks:
+    for folder in own_banks(banks):
         found = found.joined(Bank.load(folder, topics))
     return found
 
@@ -62,21 +70,7 @@ def library(banks: Sequence[Path], *, thorough: bool = True) -> "Library":
     from quizkit.bank.library import Library
     from quizkit.paths import QUESTIONS, cache_folder
 
-    return Library([QUESTIONS, *banks], cache_folder(), thorough=thorough)
-
-
-def _configured() -> str | None:
-    from quizkit.paths import config_file
-
-    try:
-        # A stray byte in another line is no reason not to find this one.
-        text = config_file().read_text(encoding="utf-8", errors="replace")
-    except (OSError, DiaryError):
-        # No home, no config. Whoever needs the home for more will say so, in the language found.
-        return None
-    # One key of one file: not worth the YAML library before the first question.
-    found = [line.partition(":")[2].strip() for line in text.splitlines() if line[:5] == "lang:"]
-    return found[-1] if found else None
+    return Library([QUESTIONS, *own_banks(banks)], cache_folder(), thorough=thorough)
 
 
 def _locale() -> str:

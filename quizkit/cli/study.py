@@ -10,8 +10,10 @@ from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, l
 
 if TYPE_CHECKING:
     from quizkit.bank.library import Library
+    from quizkit.diary import Diary
     from quizkit.tutor.agenda import Agenda
     from quizkit.tutor.desk import Desk
+    from quizkit.tutor.queue import Allowance
     from quizkit.words import Lang
 
 Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
@@ -75,6 +77,7 @@ def study(
             prove=lab.prove,
             show=lab.show,
             limit=limit,
+            allowance=_allowance(diary) if limit is None else None,
             myths=shelves.myths(),
         )
         lab.warm_soon()
@@ -110,6 +113,21 @@ def due(
         _print_json(found)
     else:
         _print_lines(found, spoken)
+
+
+def _allowance(diary: "Diary") -> "Allowance":
+    """What the settings allow for a day, less what was asked since midnight here."""
+    from datetime import datetime, time
+
+    from quizkit.settings import settings
+    from quizkit.tutor.queue import Allowance
+
+    today = datetime.combine(datetime.now().astimezone(), time()).astimezone()
+    done = diary.asked_since(today)
+    found = settings()
+    names = ("new_per_day", "reviews_per_day")
+    left = [max(0, int(str(found[n].value)) - d) for n, d in zip(names, done, strict=True)]
+    return Allowance(*left)
 
 
 def _tell_broken(shelves: "Library", topics: Collection[str] | None, lang: "Lang") -> None:

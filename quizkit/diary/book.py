@@ -115,6 +115,17 @@ class Diary:
         for question, at, grade in self._file.rows(query + " order by id", values):
             yield Review(str(question), _time(at), cast("int", grade))
 
+    def asked_since(self, moment: datetime) -> tuple[int, int]:
+        """How many questions have been answered since: for the first time, and again."""
+        query = """select question, min(at) from (select question, at, uuid from answers
+            where grade is not null and question in
+            (select question from answers where at >= ?1 and grade is not null)) as a
+            where not exists (select 1 from answers as u where u.undoes = a.uuid)
+            group by question having max(at) >= ?1"""
+        firsts = [cast("int", row[1]) for row in self._file.rows(query, (_ms(moment),))]
+        new = sum(first >= _ms(moment) for first in firsts)
+        return new, len(firsts) - new
+
     def keep_cards(
         self, cards: Iterable[Card], forgotten: Iterable[str], seen: int, recipe: int
     ) -> None:

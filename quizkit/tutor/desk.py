@@ -83,7 +83,10 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the session came to; undone answers are not in it."""
+    """What the session came to; undone answers are not in it.
+
+    `spared` is how many questions a day's limit left for another day.
+    """
 
     answered: int
     right: int
@@ -95,6 +98,7 @@ class Summary:
     next_due: datetime | None
     lang: Lang
     names: Mapping[str, Text] = field(default_factory=dict[str, Text])
+    spared: int = 0
 
 
 class Desk(Protocol):

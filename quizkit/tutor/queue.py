@@ -17,6 +17,15 @@ from quizkit.tutor.mixing import mixed
 _LATER = 2
 """A question with the same myth comes after this many others."""
 
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How many questions may still be asked today, of what is new and of what is due."""
+
+    new: int
+    reviews: int
+
+
 _HANDFUL = 60
 """So many are put in order at a time: nobody waits for the order of thousands."""
 
@@ -50,6 +59,7 @@ class Queue:
     """The questions of one session, in order. What happens changes what comes next.
 
     `limit` is how many different questions; those that went wrong come back once, on top of it.
+    Without it an `allowance` may say how many of what is new and of what is due are left for today.
     Where nothing is due and nothing is new, what is due soonest is asked ahead of its time.
     """
 
@@ -60,6 +70,7 @@ class Queue:
         now: datetime,
         seed: int,
         limit: int | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
         self._seed = seed
         self._all = {each.id: each for each in entries}
@@ -72,6 +83,11 @@ class Queue:
         self.ahead = not late and not new
         if self.ahead:
             late = sorted(entries, key=lambda each: (cards[each.id].due, each.id))
+        self.spared = 0
+        if allowance and limit is None and not self.ahead:
+            every = len(late) + len(new)
+            late, new = late[: allowance.reviews], new[: allowance.new]
+            self.spared = every - len(late) - len(new)
         # What is planned, and after it what will be put in order once its turn comes near.
         self._plan: list[str] = []
         self._later = [late, new]

@@ -17,7 +17,7 @@ from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.desk import Command, Desk, Given, Moment, Summary
 from quizkit.tutor.grade import grade
 from quizkit.tutor.memory import Memory
-from quizkit.tutor.queue import Queue, Turn, due
+from quizkit.tutor.queue import Allowance, Queue, Turn, due
 from quizkit.tutor.record import Clock, Effort, Recorder
 from quizkit.tutor.sitting import Sitting, summed_up
 from quizkit.tutor.verdict import Note, UnreadableError
@@ -51,6 +51,7 @@ class Study:
         prove: Prove,
         show: Show,
         limit: int | None = None,
+        allowance: Allowance | None = None,
         myths: Mapping[str, Text] | None = None,
     ) -> None:
         self._entries = entries
@@ -62,7 +63,7 @@ class Study:
         self._show = show
         self._myths = myths or {}
         self._memory = Memory(diary, entries)
-        self._queue = Queue(entries, self._memory.cards, clock(), seed, limit)
+        self._queue = Queue(entries, self._memory.cards, clock(), seed, limit, allowance)
         self._recorder = Recorder(diary, clock)
         self._past: list[Sitting] = []
         self._left: dict[Turn, Sitting] = {}
@@ -273,10 +274,11 @@ class Study:
     def _summary(self) -> Summary:
         now, cards = self._clock(), self._memory.cards
         dates = [cards[each.id].due for each in self._entries if each.id in cards]
-        return summed_up(
+        summary = summed_up(
             self._past,
             due_now=len(due(self._entries, cards, now)),
             next_due=min((date for date in dates if date > now), default=None),
             lang=self._lang,
             names=self._myths,
         )
+        return replace(summary, spared=self._queue.spared)

@@ -7,6 +7,7 @@ import sys
 
 from rich.console import Console
 
+from quizkit.settings import glimpse
 from quizkit.ui import linebreak
 
 
@@ -39,4 +40,4 @@ class _Console(Console):
 
 def is_plain(option: bool = False) -> bool:
     """Whether to do without boxes and colours: it was said, or the terminal can do no better."""
-    return option or os.environ.get("TERM") == "dumb"
+    return option or os.environ.get("TERM") == "dumb" or glimpse("plain") is True

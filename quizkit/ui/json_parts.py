@@ -184,6 +184,7 @@ def end_json(summary: Summary) -> Json:
         "wrong": list(summary.wrong),
         "myths": dict(summary.myths),
         "due": summary.due_now,
+        "spared": summary.spared,
         "next_due": summary.next_due.isoformat() if summary.next_due else None,
     }
 

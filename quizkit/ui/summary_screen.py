@@ -30,7 +30,9 @@ def summary_screen(summary: Summary) -> RenderableType:
         ]
         parts += section(say("ui.end_myths", lang), *met)
     coming: list[str] = []
-    if summary.due_now:
+    if summary.spared:
+        coming.append(say("ui.end_spared", lang, count=summary.spared))
+    elif summary.due_now:
         coming.append(say("ui.end_due", lang, count=summary.due_now))
     elif summary.next_due:
         date = summary.next_due.astimezone().date().isoformat()

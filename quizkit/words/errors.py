@@ -7,6 +7,30 @@ WORDS: Words = {
         "zh": "无法创建用户目录 {folder}：{reason}。请换一个可写的目录：export QUIZKIT_HOME=…",
         "en": "Cannot make the user folder {folder}: {reason}. Choose a writable one: export QUIZKIT_HOME=...",
     },
+    "setting_unknown": {
+        "zh": "{place}：没有叫 {name} 的设置。可以试试：{hint}。全部设置：quizkit config",
+        "en": "{place}: there is no setting {name}. Try: {hint}. For all of them: quizkit config",
+    },
+    "setting_which": {
+        "zh": "要恢复哪一项？例如：quizkit config lang --unset",
+        "en": "Which setting? For instance: quizkit config lang --unset",
+    },
+    "setting_both": {
+        "zh": "要么给新值，要么 --unset，不能两样都要",
+        "en": "Either a new value or --unset, not both",
+    },
+    "setting_value": {
+        "zh": "{place}：{name} 不能是 {given}，可以是：{wanted}。改掉，或恢复默认：quizkit config {name} --unset",
+        "en": "{place}: {name} cannot be {given}; it can be: {wanted}. Change it, or go back to the default: quizkit config {name} --unset",
+    },
+    "setting_line": {
+        "zh": "{place}：每行写成 `名字: 值`，这一行读不懂：{line}",
+        "en": "{place}: a line reads `name: value`; this one does not: {line}",
+    },
+    "setting_file": {
+        "zh": "设置文件 {file} 读不了：{reason}。改权限，或删掉它",
+        "en": "The settings in {file} cannot be read: {reason}. Mend its permissions, or remove it",
+    },
     "demo_unknown": {
         "zh": "没有名为 {name} 的 demo。可以试试：{hint}。全部列表：quizkit demo",
         "en": "There is no demo named {name}. Try: {hint}. For a list: quizkit demo",

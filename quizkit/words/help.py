@@ -41,6 +41,10 @@ WORDS: Words = {
         "zh": "你的文件：在哪里（默认）、导出、删除。",
         "en": "Your files: where they are (the default), what is in them, and how to remove them.",
     },
+    "config": {
+        "zh": "你的设置：查看、修改，每一项从哪儿来。",
+        "en": "Your settings: see them, change them, and where each comes from.",
+    },
     "doctor": {
         "zh": "这台机器上哪些功能可用：torch、后端、GPU、rank 的启动方式、终端、你的文件。",
         "en": "What works here: torch, backends, GPUs, how ranks start, the terminal, your files.",

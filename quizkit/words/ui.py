@@ -283,6 +283,10 @@ WORDS: Words = {
     "end_wrong": {"zh": "要再看看", "en": "Look at these again"},
     "end_myths": {"zh": "踩到的误区", "en": "Misconceptions met"},
     "end_due": {"zh": "还有 {count} 题到期", "en": "{count} still due"},
+    "end_spared": {
+        "zh": "今天的量到了，还有 {count} 题留到以后；还想做：quizkit study --limit 10",
+        "en": "That is today's share; {count} more are left for other days. For more: quizkit study --limit 10",
+    },
     "end_next": {"zh": "下次复习 {date}", "en": "Next review on {date}"},
     "kept_as_ticked": {
         "zh": "你的答案已按现有的勾选记下；再按 Ctrl-C 或 q 退出。",

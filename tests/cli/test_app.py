@@ -37,7 +37,7 @@ def run(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str
         (["bank", "new", "x", "--kind", "choice"], 2, "x is no question id"),
         (["demo", "pipelin"], 2, "There is no demo named pipelin. Try: pipeline."),
         (["mock", "pipeline-scren"], 2, "pipeline-screen"),
-        (["search", "no such words"], 1, "No question holds"),
+        (["search", "xyzzy plugh"], 1, "No question holds"),
     ],
 )
 def test_a_wrong_word_has_one_clear_sentence_and_its_code(
@@ -79,7 +79,7 @@ def test_a_home_that_cannot_be_is_told_and_is_needed_for_answers_alone(home: str
 
 
 def test_a_config_that_is_no_text_is_no_reason_to_stop(tmp_path: Path):
-    (tmp_path / "config.yaml").write_bytes(b"note: \xff\nlang: zh\n")
+    (tmp_path / "config.yaml").write_bytes(b"# note: \xff\nlang: zh\n")
     assert "到期 0 题" in run(tmp_path, "due", QUIZKIT_LANG="").stdout
 
 

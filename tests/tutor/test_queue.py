@@ -11,7 +11,7 @@ from quizkit.bank.entry import Entry, entry
 from quizkit.bank.model import FollowUp, Question
 from quizkit.bank.reader import Bank
 from quizkit.tutor.mixing import mixed
-from quizkit.tutor.queue import Queue, chosen, due
+from quizkit.tutor.queue import Allowance, Queue, chosen, due
 
 NOW = datetime(2026, 3, 1, 8, tzinfo=UTC)
 
@@ -79,6 +79,21 @@ def test_the_seed_decides_and_nothing_else(bank: Bank):
     assert run(1) == run(1)
     assert run(1) != run(2)
     assert len({seed for _, seed in run(1)}) == 9
+
+
+def test_a_days_share_and_what_it_spares(bank: Bank):
+    names = [f"a/{i}" for i in range(9)]
+    cards = {name: card(name, -1 - i) for i, name in enumerate(names[:4])}
+    questions = shelf(bank, *names)
+    queue = Queue(questions, cards, NOW, 1, allowance=Allowance(new=2, reviews=3))
+    assert (len(queue), queue.spared) == (5, 4)
+    order = drain(queue)
+    assert order[:3] == ["a/3", "a/2", "a/1"]  # the longest overdue
+    assert len({*order[3:]} - cards.keys()) == 2
+    none = Queue(questions, cards, NOW, 1, allowance=Allowance(0, 0))
+    assert (none.next(), none.spared, none.ahead) == (None, 9, False)
+    said = Queue(questions, cards, NOW, 1, limit=7, allowance=Allowance(0, 0))
+    assert (len(said), said.spared) == (7, 0)  # who says how many has said it
 
 
 def test_nothing_due_and_nothing_new_is_asked_ahead(bank: Bank):

@@ -1,0 +1,163 @@
+"""What the learner has settled once: a flat file of `name: value` lines, and where each came from.
+
+The file is YAML that anyone can write by hand. Only so much of it is understood that the YAML
+library need not be loaded before the first question.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from quizkit.errors import DiaryError, QuizkitError, UsageError
+from quizkit.near import nearest
+from quizkit.paths import config_file
+
+Value = str | int | bool | tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing that can be settled. `default` says its type too; None is a word or nothing."""
+
+    name: str
+    default: Value
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    variable: str = ""
+
+
+SETTINGS: Mapping[str, Setting] = {
+    setting.name: setting
+    for setting in (
+        Setting("lang", None, choices=("zh", "en"), variable="QUIZKIT_LANG"),
+        Setting("plain", False),
+        Setting("bank", ()),
+        Setting("new_per_day", 20),
+        Setting("reviews_per_day", 100),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A setting's value and where it comes from: `default`, `$NAME`, or `file:line`."""
+
+    value: Value
+    origin: str
+
+
+def settings() -> dict[str, Settled]:
+    """Everything there is to settle, as it stands. Raises UsageError for a line that is wrong."""
+    found = {name: Settled(setting.default, "default") for name, setting in SETTINGS.items()}
+    for number, name, text in _lines(_file()):
+        place = f"{_file()}:{number}"
+        if name not in SETTINGS:
+            hint = nearest(name, SETTINGS)
+            raise UsageError("setting_unknown", place=place, name=name, hint=hint)
+        found[name] = Settled(read(name, text, place), place)
+    for name, setting in SETTINGS.items():
+        told = os.environ.get(setting.variable) if setting.variable else None
+        if told:
+            found[name] = Settled(read(name, told, f"${setting.variable}"), f"${setting.variable}")
+    return found
+
+
+def glimpse(name: str) -> Value:
+    """One setting, whatever else is wrong with the file: for those who must speak all the same."""
+    try:
+        said = [text for _, found, text in _lines(_file(), lenient=True) if found == name]
+        return read(name, said[-1], "") if said else SETTINGS[name].default
+    except QuizkitError:
+        return SETTINGS[name].default
+
+
+def settle(name: str, text: str | None) -> Path:
+    """Write a setting into the file, or with None take its line out; all other lines stay."""
+    file = config_file()
+    line = None if text is None else f"{name}: {_written(read(name, text, name))}"
+    try:
+        old = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        kept, placed = list[str](), False
+        for each in old:
+            if each.split(":")[0].strip() != name:
+                kept.append(each)
+            elif line is not None and not placed:
+                kept.append(line)
+                placed = True
+        if line is not None and not placed:
+            kept.append(line)
+        draft = file.with_name(f"{file.name}.new")
+        draft.write_text("".join(f"{each}\n" for each in kept), encoding="utf-8")
+        draft.replace(file)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DiaryError("file_write", file=file, reason=reason) from error
+    return file
+
+
+def read(name: str, text: str, place: str) -> Value:
+    """A setting's value as it is written. Raises UsageError where it cannot be meant."""
+    setting = SETTINGS[name]
+    said = text.strip()
+    match setting.default:
+        case bool():
+            if said.lower() in ("true", "false"):
+                return said.lower() == "true"
+            wanted = "true, false"
+        case int():
+            if said.isascii() and said.isdigit() and setting.least <= int(said) <= 10**6:
+                return int(said)
+            wanted = f">= {setting.least}"
+        case tuple():
+            inside = said[1:-1] if said.startswith("[") and said.endswith("]") else said
+            return tuple(_bare(each) for each in inside.split(",") if each.strip())
+        case _:
+            if _bare(said) in setting.choices:
+                return _bare(said)
+            wanted = ", ".join(setting.choices)
+    raise UsageError("setting_value", place=place, name=name, given=said, wanted=wanted)
+
+
+def _file() -> Path | None:
+    try:
+        return config_file()
+    except DiaryError:
+        return None  # no home, no settings; whoever needs the home for more will say so
+
+
+def _lines(file: Path | None, *, lenient: bool = False) -> Iterator[tuple[int, str, str]]:
+    """(number, name, value) of each line that says something."""
+    try:
+        text = (
+            file.read_text(encoding="utf-8-sig", errors="replace") if file and file.exists() else ""
+        )
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError("setting_file", file=file, reason=reason) from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        said = line.split(" #")[0].strip()
+        if not said or said.startswith("#"):
+            continue
+        name, colon, value = said.partition(":")
+        if not colon or not value.strip():
+            if lenient:
+                continue
+            raise UsageError("setting_line", place=f"{file}:{number}", line=said)
+        yield number, name.strip(), value.strip()
+
+
+def _bare(text: str) -> str:
+    said = text.strip()
+    quoted = len(said) > 1 and said[0] == said[-1] and said[0] in "'\""
+    return said[1:-1] if quoted else said
+
+
+def _written(value: Value) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case tuple():
+            return f"[{', '.join(value)}]"
+        case _:
+            return str(value)

@@ -1,0 +1,32 @@
+"""What can be settled, and what is said of it."""
+
+from quizkit.words import Words
+
+WORDS: Words = {
+    "set": {"zh": "{name} 已写入 {file}", "en": "{name} is written to {file}"},
+    "unset": {
+        "zh": "{name} 恢复默认，{file} 里不再有它",
+        "en": "{name} is back at its default and no longer in {file}",
+    },
+    "nothing": {"zh": "（未设）", "en": "(not set)"},
+    "lang": {
+        "zh": "界面和题目的语言：zh 或 en；不设就看系统 locale",
+        "en": "Language of the words: zh or en; without it the locale decides",
+    },
+    "plain": {
+        "zh": "逐行显示，不画框、不上色，适合读屏和日志",
+        "en": "Line by line, no boxes, no colours: for screen readers and logs",
+    },
+    "bank": {
+        "zh": "自己的题库目录，和自带题库一起用；多个用逗号隔开",
+        "en": "Folders of your own questions, beside the shipped ones; commas between several",
+    },
+    "new_per_day": {
+        "zh": "一天最多做几道新题；study --limit 可以破例",
+        "en": "New questions a day at most; study --limit makes an exception",
+    },
+    "reviews_per_day": {
+        "zh": "一天最多复习几道到期的题；study --limit 可以破例",
+        "en": "Due questions a day at most; study --limit makes an exception",
+    },
+}
