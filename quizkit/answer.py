@@ -13,6 +13,7 @@ UNDO = "undo"
 FLAG = "flag"
 RIGHT = "i-was-right"
 GRADE = "grade"
+MYTH = "myth"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +21,8 @@ class Answer:
     """One row. `right` is None where nothing was judged: an undo, a flag, an open mock answer.
 
     `undoes` names a row that no longer counts; a row that corrects a verdict or a grade undoes the
-    first one and stands in its place. `note` begins with the word that says which it is.
+    first one and stands in its place. `note` begins with the word that says which it is; a line
+    `myth: SLUG` of it names the misconception that a wrong answer showed.
     """
 
     uuid: str
@@ -41,6 +43,12 @@ class Answer:
     undoes: str | None = None
     bank_hash: str = ""
     note: str = ""
+
+    @property
+    def myth(self) -> str | None:
+        """The misconception that a wrong answer showed."""
+        found = (line.partition(f"{MYTH}: ")[2] for line in self.note.splitlines())
+        return next(filter(None, found), None) if self.right is False else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,4 +96,8 @@ def flagged(answers: Iterable[Answer]) -> list[Answer]:
     rows = list(answers)
     undone = {row.undoes for row in rows}
     said = (row for row in rows if row.uuid not in undone)
-    return [row for row in said if row.note.split(":")[0] in (FLAG, RIGHT)]
+    return [row for row in said if _word(row) in (FLAG, RIGHT)]
+
+
+def _word(row: Answer) -> str:
+    return row.note.split("\n")[0].split(":")[0]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import uuid4
 
-from quizkit.answer import FLAG, GRADE, RIGHT, UNDO, Answer
+from quizkit.answer import FLAG, GRADE, MYTH, RIGHT, UNDO, Answer
 from quizkit.diary import Diary
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.memory import GOOD, rate
@@ -48,6 +48,7 @@ class Recorder:
                 hints=effort.hints,
                 seconds=effort.seconds,
                 sure=effort.sure,
+                note=f"{MYTH}: {verdict.myth}" if verdict.myth and not right else "",
             )
         )
 
@@ -58,7 +59,8 @@ class Recorder:
 
     def grade(self, row: Answer, grade: int) -> Answer:
         """The learner's own grade, in place of the one that followed from what happened."""
-        return self._write(replace(row, grade=grade, undoes=row.uuid, note=GRADE))
+        myth = f"\n{MYTH}: {row.myth}" if row.myth else ""
+        return self._write(replace(row, grade=grade, undoes=row.uuid, note=f"{GRADE}{myth}"))
 
     def right(self, row: Answer) -> Answer:
         """The learner says the verdict was wrong; the row also flags the question."""

@@ -354,6 +354,17 @@ def test_a_flag_can_be_set_with_a_word_and_taken_back(room: Room):
     assert len(counted(rows)) == 1
 
 
+def test_a_wrong_answer_keeps_its_myth(room: Room):
+    desk = room.study(["pp/stages"], wrong, Command("grade", 2), "continue", "quit")
+    first, graded = room.rows()
+    assert desk.met[1].verdict
+    assert first.myth == graded.myth == desk.met[1].verdict.myth == "1f1b-cuts-bubble"
+    assert (graded.note, graded.grade) == ("grade\nmyth: 1f1b-cuts-bubble", 2)
+    room.study(["pp/stages"], wrong, "right", "quit")
+    assert room.rows()[-1].myth is None
+    assert [row.note for row in flagged(room.rows())] == ["i-was-right"]
+
+
 def test_looking_back_while_the_next_question_waits(room: Room):
     names = ["pp/trace-number", "pp/trace-list"]
     desk = room.study(
