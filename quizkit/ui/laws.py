@@ -12,6 +12,7 @@ IN_CHINESE = {
     "all-reduce-trees": "对半分再加倍：ring 的字节，2 log₂N 轮；两棵树，谁也不在两边都当中间节点。",
     "all-reduce-two-level": "两级 all-reduce 省的是步数：2(gM-1) 变 2(g-1)+2(M-1)；字节省不了多少。",
     "all-to-all": "all-to-all 每个 rank 只发自己缓冲的 (N-1)/N；收齐全部再挑，要发 N 倍。",
+    "async-read": "异步求和发出以后，到 wait 之前，那个张量不能读也不能写：读到旧值，写进别人的和里。",
     "attention-numbers": "低精度下的注意力：分数方差是 d，exp 会溢出，整行遮住出 NaN，分块有舍入。",
     "clip-norm": "裁剪只认一个全局范数：分片的平方和跨 rank 相加，各卡都有的只算一次。",
     "cost-model": "一条消息花 α + βS：拿几种大小测出这两个数，别的通信时间都能算。",
