@@ -106,7 +106,7 @@ def send_to_all(row):
 
 
 class Reducer:
-    """Averages the gradients of one backward, bucket by bucket, while that backward goes on."""
+    """Averages gradients during their backward, bucket by bucket in one order on all ranks."""
 
     def __init__(self, model, buckets, clock, times):
         weights, self.model, self.clock, self.times = model.weights, model, clock, times
@@ -126,7 +126,6 @@ class Reducer:
         self.clock.spend(self.times[0] / len(self.hooks), f"B{i}")
         self.arrived.append(i)
         self.missing[self.home[i]] -= 1
-        # Another rank's gradients may come in another order: no bucket before the one before it.
         while (number := len(self.started)) < len(self.rows) and not self.missing[number]:
             flying = send_to_all(self.rows[number])  # meanwhile backward goes on
             self.started.append((number, len(self.arrived), self.clock.now, flying))

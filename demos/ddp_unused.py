@@ -269,7 +269,7 @@ BREAKS = {
     ),
     "zeros-for-nobody": Break(
         old="            if users:\n",
-        new="            if True:\n",
+        new="            if total is not None:\n",
         expect="what nobody used is left alone",
         ranks=1,
         source="missing gradients filled with zeros: weight decay moves a weight nobody trained",
