@@ -131,7 +131,7 @@ BREAKS = {
         new="    second = first if rank() == 0 else torch.empty_like(first)\n",
         expect="a tensor left alone is summed as it was",
         ranks=1,
-        source="a gradient buffer given back for the next micro-batch while its bucket still travels",
+        source="a gradient buffer filled by the next micro-batch while its bucket still travels",
     ),
 }
 
