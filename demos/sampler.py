@@ -157,7 +157,7 @@ def never(counts):
 
 def main(
     samples: int = 10,
-    batch: int = 1,
+    batch: int = 2,
     epochs: int = 3,
     drop_last: bool = False,
     mistakes: int = 1,
@@ -193,8 +193,7 @@ def main(
     check("the same samples as torch's sampler", differences, "==", 0)
     dealt = seen(samples, orders[True, 1])
     slots, first = int(dealt.sum()), orders[True, 0]
-    left_out = samples % n if drop_last else 0
-    check("none is left out but by drop-last", never(dealt), "==", left_out)
+    check("none is left out but by drop-last", never(dealt), "==", drop_last * (samples % n))
 
     stale = DistributedSampler(dataset, n, me, seed=seed, drop_last=drop_last)
     passes = (list(stale), list(stale)), (first, orders[True, 1])
@@ -203,6 +202,7 @@ def main(
     # A seed for each rank; or no sampler at all.
     real = [slot for slot in deal(samples, me, n) if slot < samples]
     seeds = seen(samples, look_up(shuffle(samples, seed + 1000 * me, 0), real))
+    check("own seeds repeat as many as they miss", again(seeds), "==", never(seeds))
     order, own = shuffle(samples, seed, 0), shuffle(samples, seed + 1000 * me, 0)
     distinct = [samples - never(seen(samples, each[:batch])) for each in (first, order, own)]
     alike = slope(data[1].new_ones(4), data, order[:batch])
@@ -214,9 +214,8 @@ def main(
     error = everyone(max_error(weights, truth)).max().item()
     check("weights equal one process", error, "<", 1e-12)
 
-    right = [sample >= mistakes for sample in range(samples)]
-    accuracy, padded = judge(right, n)
-    check("an evaluation counts each sample once", accuracy, "==", sum(right) / samples)
+    accuracy, padded = judge([each >= mistakes for each in range(samples)], n)
+    check("an evaluation counts each sample once", accuracy, "==", (samples - mistakes) / samples)
 
     # The run stops in the middle of epoch 1 and goes on.
     order, other = shuffle(samples, seed, 1), shuffle(samples, seed, 0)
@@ -227,11 +226,12 @@ def main(
     ways |= {"stale": (rest, other), "global": (rest, order)}
     tallies = {}
     for how, (slots_left, then) in ways.items():
-        # The padding is no news.
-        lists = [[s for s in each if s < samples] for each in (done, slots_left)]
+        lists = [[s for s in each if s < samples] for each in (done, slots_left)]  # no padding
         tallies[how] = seen(samples, look_up(order, lists[0]), look_up(then, lists[1]))
-    wrong = again(tallies["global"]) + never(tallies["global"])
-    check("a resumed epoch sees each sample once", wrong, "==", 0)
+    wrong = {how: again(each) + never(each) for how, each in tallies.items()}
+    check("a resumed epoch sees each sample once", wrong["global"], "==", 0)
+    gap = abs(position - min(samples, stop * batch * after))
+    check("to skip one's own is off by the difference", wrong["skip"], "==", gap)
     check("an epoch begun anew repeats what was done", again(tallies["restart"]), "==", position)
 
     return {
