@@ -26,7 +26,7 @@ Watch
     error_owner (shared)   of rounding once before the sum and once after
     error_all (shared)     of rounding once
     hook_error             difference of our fp16 hook's gradient from torch's fp16_compress_hook's
-    takes_flag (shared)    1 if DDP(model, compression=...) is accepted, 0 for a TypeError
+    takes_flag (shared)    how many of compression= and comm_hook= DDP(model, ...) does not refuse
     strangers (shared)     ranks whose results are not bit for bit those of rank 0
 
 Run
@@ -85,13 +85,17 @@ def ddp_gradient(gradient, hook):
     return model.module.weight.grad[0].to(device())
 
 
-def takes_compression():
-    """Whether DDP has the flag that is said to turn compression on."""
-    try:
-        DistributedDataParallel(torch.nn.Linear(1, 1), compression="fp16")  # pyright: ignore
-    except TypeError:
-        return False
-    return True
+def accepted(keywords):
+    """How many of the arguments said to turn compression on DDP's constructor knows."""
+    known = 0
+    for keyword in keywords:
+        try:
+            option = {keyword: fp16_compress_hook}
+            DistributedDataParallel(torch.nn.Linear(1, 1), **option)  # pyright: ignore
+            known += 1
+        except TypeError:
+            continue
+    return known
 
 
 def encode(row, scale=None):
@@ -231,7 +235,7 @@ def main(elements: int = 1200, spread: float = 0.5, peak: float = 40000.0) -> Me
         "first_entry": shared(counted(int(sum_codes(row, 127)[0][0]))),
         **{f"error_{name}": shared(compared(error(means[name]))) for name in [*sums][1:]},
         "hook_error": compared(max_error(ours, theirs)),
-        "takes_flag": shared(counted(int(takes_compression()))),
+        "takes_flag": shared(counted(accepted(["compression", "comm_hook"]))),
         "strangers": shared(counted(differ)),
     }
 
