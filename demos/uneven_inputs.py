@@ -202,6 +202,7 @@ def main(
         check(f"by {by}: Join leaves what torch's leaves", errors[by], "<", 1e-12)
         check(f"by {by}: Join equals one process", max_error(flat(mine), truth), "<", 1e-12)
         check("all end with the same weights", after, "==", 0)
+        check("a step is worked or shadowed", len(batches) + shadowed, "==", joined)
         for who, last_one in ((by, applied), (f"torch_{by}", gradient)):
             lone[who] = (everyone(last_one.norm().item())[last] / means[-1].norm()).item()
 
