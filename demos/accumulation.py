@@ -63,6 +63,7 @@ from _bench import (
 )
 
 import torch
+from torch.nn import BatchNorm1d, LayerNorm
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.optim.adam import adam
 
@@ -199,31 +200,32 @@ def main(
     live, live_whole = saved.peak_bytes, saved_whole.peak_bytes
     check("one micro-batch is alive", live * len(whole[0]), "==", live_whole * longest)
 
-    means, local, unscaled = (
-        gradient(model, batches, kind) for kind in ("means", "local", "unscaled")
-    )
+    kinds = "means", "local", "unscaled"
+    means, local, unscaled = (gradient(model, batches, kind) for kind in kinds)
     off = [((row - truth).norm() / truth.norm()).item() for row in (means, local)]
     owned = everyone(len(whole[0]))
     check("a mean of means needs equal parts", off[0] < 1e-9, "==", len({*counts}) == 1)
+    apart = max_error(local, ring_sum(alone(model, whole)) / ranks())
+    check("own tokens: a mean over ranks", apart, "<", 1e-12)
     check("own tokens need equal ranks", off[1] < 1e-9, "==", bool((owned == owned[0]).all()))
 
     def ratio(change):
         """Length of an update without 1/K over that with it."""
         return (change(unscaled).norm() / change(means).norm()).item()
 
-    size, limit = means.square().mean().sqrt().item(), 1.5 * means.norm().item()
+    limit = 1.5 * means.norm().item()
     ratios = {
         "sgd_ratio": ratio(lambda row: RATE * row),
         "adam_ratio": ratio(first_step),
-        "eps_ratio": ratio(lambda row: first_step(row, eps=size)),
+        "eps_ratio": ratio(lambda row: first_step(row, eps=means.square().mean().sqrt().item())),
         "clip_ratio": ratio(lambda row: row * min(1.0, limit / row.norm().item())),
     }
     check("without 1/K SGD goes K times as far", abs(ratios["sgd_ratio"] / k - 1), "<", 1e-12)
     check("without 1/K Adam starts the same", abs(ratios["adam_ratio"] - 1), "<", 1e-3)
 
-    for _ in range(2):
-        accumulate(model, batches, shares_of(batches))
+    accumulate(model, batches * 2, shares_of(batches) * 2)
     leak = (ring_sum(take(model)).norm() / truth.norm()).item()
+    check("without zero_grad gradients add up", abs(leak - 2), "<", 1e-12)
 
     def find(model):
         return gradient(model, batches)
@@ -232,9 +234,7 @@ def main(
     gap = max_error(train(model, find, steps, RATE), trained)
     root_gap = max_error(train(model, find, steps, RATE * k**0.5), trained)
     check("the same learning rate trains alike", gap, "<", 1e-9)
-    by_batch, by_layer = (
-        normed(norm, batches, like) for norm in (torch.nn.BatchNorm1d, torch.nn.LayerNorm)
-    )
+    by_batch, by_layer = (normed(norm, batches, like) for norm in (BatchNorm1d, LayerNorm))
     check("LayerNorm does not see the batch", by_layer, "<", 1e-12)
     check("BatchNorm does", by_batch > 1e-6, "==", k > 1)
     bias, variance_2, variance_4 = draws(model, batch)

@@ -126,13 +126,24 @@ def one_percent(places):
     return int((left > 0.01 * left[0]).nonzero().max()) + 1
 
 
-def growth(weights, slope, rate, optimum, late):
-    """20 steps with gradients in time, or those of the weights before: how the distance grew."""
-    before, seen = weights, []
+def late(weights, slope, rate):
+    """Steps of data parallelism, each along the gradient of the weights before."""
+    before = weights
+
+    def move(weights):
+        nonlocal before
+        stale, before = before, weights
+        return weights - rate * mean(slope(stale))
+
+    return move
+
+
+def growth(weights, move, goal):
+    """How the distance grew in 20 steps."""
+    seen = []
     for _ in range(20):
-        gradient = mean(slope(before if late else weights))
-        before, weights = weights, weights - rate * gradient
-        seen.append(abs(weights[0].item() - optimum))
+        weights = move(weights)
+        seen.append(abs(weights[0].item() - goal))
     return max(seen[-7:]) / max(seen[:7])
 
 
@@ -197,19 +208,15 @@ def main(
         error = abs(places[-1, 0].item() - predicted)
         check(f"{name} rests where all pulls cancel", error, "<", 1e-11)
 
-    before = [start]
-
-    def late(weights):
-        """A step along the gradient of the weights before."""
-        stale, before[0] = before[0], weights
-        return weights - rate * mean(slope(stale))
-
-    stale = rest(start, late)
+    stale = rest(start, late(start, slope, rate))
+    error = max_error(stale[2] - stale[1], stale[1] - stale[0])
+    check("a step late, the second step repeats the first", error, "<", 1e-12)
     check("late gradients rest at the optimum", abs(stale[-1, 0].item() - optimum), "<", 1e-11)
-    grown = [growth(start, slope, late_rate, optimum, late) for late in (True, False)]
+    late_growth = growth(start, late(start, slope, late_rate), optimum)
+    in_time = growth(start, lambda w: together(w, slope, sgd(late_rate)), optimum)
     steepness = late_rate * curves.mean().item()
     if abs(steepness - 1) > 0.1:
-        check("a step late, half the rate is the limit", grown[0] > 1, "==", steepness > 1)
+        check("a step late, half the rate is the limit", late_growth > 1, "==", steepness > 1)
 
     weights, changes, ours = start, [], sgd(1.0, outer_momentum, nesterov=True)
 
@@ -250,8 +257,8 @@ def main(
         "reductions_local": shared(counted(local_wire.collectives)),
         "rounds_plain": shared(counted(one_percent(local))),
         "rounds_outer": shared(counted(one_percent(outer))),
-        "late_growth": shared(compared(grown[0])),
-        "prompt_growth": shared(compared(grown[1])),
+        "late_growth": shared(compared(late_growth)),
+        "prompt_growth": shared(compared(in_time)),
         "one_step_sgd": shared(compared(plain)),
         "one_step_momentum": shared(compared(heavy)),
         "one_step_adam": shared(compared(adaptive)),

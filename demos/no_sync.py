@@ -231,8 +231,8 @@ def main(microbatches: int = 4, steps: int = 2, rows: int = 4, width: int = 8) -
             check(f"{mode}: replicas stay alike", seen.drift, "==", 0)
 
     every, once = ran["every"], ran["once"]
-    check("every: a round for each micro-batch", every.rounds, "==", microbatches)
-    check("once: one round a step", once.rounds, "==", 1)
+    for mode, rounds in zip(MODES, (microbatches, 1, 0, 1, microbatches), strict=True):
+        check(f"{mode}: rounds a step", ran[mode].rounds, "==", rounds)
     total = everyone(once.sent).sum().item()
     check("once: all ranks send 2(N-1) Psi", total, "==", 2 * (ranks() - 1) * psi)
     check("every: sends that K times", every.sent, "==", microbatches * once.sent)
@@ -257,7 +257,7 @@ BREAKS = {
     "all-inside": Break(
         old="    local = microbatch < last\n",
         new="    local = microbatch <= last\n",
-        expect="once: one round a step",
+        expect="once: rounds a step",
         ranks=1,
         source="no_sync around the whole loop: the comment promises a reduction that never comes",
     ),

@@ -13,7 +13,7 @@ def losses(ranks: int, steep: float = 3.0) -> list[tuple[float, float]]:
     return [(1 + (steep - 1) * way, way) for way in ways]
 
 
-@pytest.mark.parametrize(("ranks", "every"), [(1, 4), (2, 2), (3, 8), (4, 4), (8, 3)])
+@pytest.mark.parametrize(("ranks", "every"), [(1, 4), (2, 2), (3, 8), (4, 4)])
 def test_where_they_rest_and_how_often_they_meet(run: Run, ranks: int, every: int) -> None:
     report = run(ranks, every=every)
     assert report["verdict"] == "pass", report
@@ -46,7 +46,7 @@ def test_equal_curves_have_one_resting_place(run: Run) -> None:
 
 
 def test_one_step_is_data_parallelism_for_linear_rules(run: Run) -> None:
-    for ranks in (2, 4):
+    for ranks in (2, 3):
         measured = run(ranks)["metrics"]
         assert measured["one_step_sgd"] < 1e-14
         assert measured["one_step_momentum"] < 1e-14
