@@ -173,8 +173,8 @@ def main(
     """Ranks whose samples lie `apart`; rank 0 has `extra_rows` more of them than the others."""
     if rows < 2 or min(width, steps) < 1 or extra_rows < 0:
         refuse("rows start at 2 (batch norm needs a spread), width and steps at 1, extra-rows at 0")
-    if not (0 <= min(apart, offset) <= max(apart, offset) <= 1e4 and 0.01 <= spread <= 1e4):
-        refuse("apart and offset are 0 to 10000, spread 0.01 to 10000")
+    if not (0 <= min(apart, offset) <= max(apart, offset) <= 1e4 and 0.1 <= spread <= 1e4):
+        refuse("apart and offset are 0 to 10000, spread 0.1 to 10000")
     n, me = ranks(), rank()
     like = {"dtype": torch.float64, "device": device()}
 
