@@ -1,19 +1,16 @@
 """nn.DataParallel: one process, a thread a device; everything starts and ends on device 0.
 
 The trick
-    Every forward cuts the batch (as `chunk` cuts: the last devices get less, or nothing), copies
-    all weights to every device with work, lets a thread a device run its replica and gathers the
-    outputs on device 0. The loss is one mean there, over the whole batch. Backward walks the copies
-    back: the gradients of all replicas are SUMMED into device 0's weights, which alone are updated.
-    Replicas are thrown away, and the next forward copies again.
+    Every forward cuts the batch (as `chunk` does: the last devices get less, or nothing), copies
+    the weights to every device with work, lets a thread a device run its replica and gathers all
+    outputs on device 0. The loss is one mean there. Backward walks the copies back: gradients of
+    all replicas are SUMMED into device 0's weights, which alone are updated; replicas are dropped.
 
-    DDP has the same gradient otherwise: a process a device, weights sent once at the start, then a
-    ring for gradients. Weights out and gradients back are (N-1) Psi each, in total as much as N
-    ranks of a ring send. But device 0 is an end of all of it, the outputs come on top, and one
-    interpreter runs the Python of all replicas, one thread at a time.
+    DDP comes by the same gradient with a process a device, weights sent once at the start and a
+    ring. Weights out and gradients back are (N-1) Psi each, in total what N ranks of a ring send;
+    but device 0 is an end of all of it, and one interpreter runs the Python of all replicas.
 
-    Here devices are places in one process, rank 0's: a copy between two is a copy in memory, and
-    who copies what to whom is counted. The threads are real, and so are DDP's ranks and messages.
+    Here devices are places in rank 0's memory, and copies are counted; threads and ranks are real.
 
 Watch
     rows                   of the batch on this device
@@ -74,7 +71,7 @@ class Links:
     def __init__(self, devices):
         self.bytes = torch.zeros(len(KINDS), devices, devices, dtype=torch.int64)
         self.outputs = torch.zeros(devices, dtype=torch.int64)
-        self.copies = self.threads = 0
+        self.threads = 0
         self.calls = []  # threads add to it: appending is one operation, += would be two
 
     def count(self, kind, tensor, source, target):
@@ -102,18 +99,17 @@ class Copy(torch.autograd.Function):
 
 def scatter(batch, devices, links):
     """A piece of the batch for each device: as `chunk` cuts, so there may be too few pieces."""
-    pieces = batch.chunk(devices)
-    return [Copy.apply(piece, links, "inputs", 0, target) for target, piece in enumerate(pieces)]
+    pieces = enumerate(batch.chunk(devices))
+    return [Copy.apply(piece, links, "inputs", 0, target) for target, piece in pieces]
 
 
 def replicate(weights, devices, links):
     """Device 0's weights on every device that has work; on device 0 they are the same tensors."""
-    links.copies += devices - 1
-    copied = [
-        [Copy.apply(weight, links, "weights", 0, target) for weight in weights]
-        for target in range(1, devices)
-    ]
-    return [weights, *copied]
+
+    def copied(target):
+        return [Copy.apply(weight, links, "weights", 0, target) for weight in weights]
+
+    return [weights, *map(copied, range(1, devices))]
 
 
 def network(weights, rows, links):
@@ -195,8 +191,7 @@ def by_ddp(model, inputs, targets, links):
     mine = slice(sum(held[: rank()]), sum(held[: rank() + 1]))
     weights = [weight.detach().clone().requires_grad_() for weight in model.parameters()]
 
-    def share(outputs):
-        # Pieces are of unlike size: each counts by its part of the batch, as in the mean of all.
+    def share(outputs):  # pieces are of unlike size: each counts by its part of the batch
         return mse_loss(outputs, targets[mine], reduction="sum") / targets.numel()
 
     share(network(weights, inputs[mine], links)).backward()
@@ -226,11 +221,11 @@ def main(batch: int = 13, layers: int = 2, width: int = 16, steps: int = 2) -> M
             check("outputs equal one process", max_error(outputs, true_outputs), "<", 1e-12)
         check("gradients equal one process", max(errors), "<", 1e-12)
         check("weights equal one process", max_error(row(weights), true_weights), "<", 1e-12)
-    counts = torch.cat(
-        [links.bytes.flatten(), links.outputs, torch.tensor([links.copies, links.threads])]
-    )
-    counts = broadcast(counts.to(device()), 0).cpu() // steps
-    moved, outputs = counts[: -n - 2].view(len(KINDS), n, n), counts[-n - 2 : -2]
+    numbers = torch.tensor([links.threads, len(links.calls)])
+    counts = torch.cat([numbers, links.outputs, links.bytes.flatten()]).to(device())
+    counts = broadcast(counts, 0).cpu() // steps
+    (threads, calls), outputs = counts[:2].tolist(), counts[2 : n + 2]
+    moved = counts[n + 2 :].view(len(KINDS), n, n)
 
     own = Links(n)
     with wire() as sent:
@@ -238,9 +233,16 @@ def main(batch: int = 13, layers: int = 2, width: int = 16, steps: int = 2) -> M
     ddp_error = max(max_error(each, truth[0][1]) for each in (ours, theirs))
     check("DDP's gradients equal one process", ddp_error, "<", 1e-12)
     psi, used = row(model.parameters()).nbytes, int((everyone(rows) > 0).sum())
-    weights_moved, ends = moved[KINDS.index("weights")], moved.sum(0)
-    check("weights go out and gradients back", weights_moved.sum(), "==", 2 * (used - 1) * psi)
-    check("device 0 is an end of every copy", ends[1:, 1:].sum(), "==", 0)
+    at_root, ends, weights_moved = int(everyone(rows)[0]), moved.sum(0), moved[1]
+    out_and_back = torch.zeros_like(weights_moved)
+    out_and_back[0, 1:used] = out_and_back[1:used, 0] = psi
+    check("weights go out and gradients back", (weights_moved != out_and_back).sum(), "==", 0)
+    away = (batch - at_root) * inputs[0].nbytes  # of inputs, of outputs and of their gradients
+    check("rows go out, come in and go back", ends.sum() - weights_moved.sum(), "==", 3 * away)
+    check("device 0 is an end of every copy", ends[1:, 1:].sum() + ends[0, 0], "==", 0)
+    check("device 0 gathers all outputs", outputs[0], "==", (batch + at_root) * inputs[0].nbytes)
+    check("a thread for each device", threads, "==", used)
+    check("one interpreter runs all replicas", calls, "==", used * layers)
     return {
         "rows": counted(rows),
         "sent_bytes_dp": counted(ends[rank()].sum()),
@@ -249,8 +251,8 @@ def main(batch: int = 13, layers: int = 2, width: int = 16, steps: int = 2) -> M
         "output_bytes": counted(outputs[rank()]),
         "sent_bytes_ring": counted(sent.sent_bytes),
         "weight_bytes": shared(counted(psi)),
-        "copies": shared(counted(counts[-2])),
-        "threads": shared(counted(counts[-1])),
+        "copies": shared(counted(weights_moved[0].sum() // psi)),
+        "threads": shared(counted(threads)),
         "calls_dp": counted(len(links.calls) // steps),
         "calls_ddp": counted(len(own.calls)),
         "grad_error": shared(compared(everyone(max(errors)).max())),
@@ -284,7 +286,7 @@ BREAKS = {
     ),
     "copied-once": Break(
         old="    replicas = replicate(weights, len(pieces), links)",
-        new="    if links.copies == 0:\n"
+        new="    if not links.threads:\n"
         "        links.kept = replicate(weights, len(pieces), links)\n"
         "    replicas = links.kept",
         expect="outputs equal one process",

@@ -35,12 +35,8 @@ def test_what_is_sent_and_what_every_rank_keeps(run: Run, ranks: int) -> None:
     weights = 3 * (24 * 24 + 24)
     assert measured["gradient_bytes"] == 8 * weights
     assert measured["sent_bytes"] == [2 * (ranks - 1) * 8 * weights // ranks] * ranks
-    # No rank keeps less for there being more ranks; activations go with the rank's own slots.
+    # No rank keeps less for there being more ranks.
     assert measured["state_bytes"] == [3 * 8 * weights] * ranks
-    assert len(set(measured["saved_bytes"])) == 1
-    larger = run(ranks, tokens=12, extra=12)["metrics"]
-    assert larger["saved_bytes"] == [2 * kept for kept in measured["saved_bytes"]]
-    assert larger["state_bytes"] == measured["state_bytes"]
 
 
 def test_weights_are_sent_once_and_buffers_at_every_forward(run: Run) -> None:
