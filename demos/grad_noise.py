@@ -172,6 +172,8 @@ def main(
     sizes = {"micro": rows, "rank": rows * microbatches, "step": total, "one": total}
     for name, size in sizes.items():
         check("noise is tr(Sigma) / samples", off(noises[name], width / size), "<", 6)
+    spread = ring_sum(square(parts - step).sum(0)) * b / (pieces - 1)
+    check("two norms give the micro-batches' spread", max_error(trace, spread), "<", 1e-9)
     check("two norms give tr(Sigma)", off(trace, width), "<", 6)
     check("two norms give |G|^2", off(length, slope), "<", 6)
 
