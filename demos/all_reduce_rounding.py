@@ -116,11 +116,11 @@ def mean(gradient: Tensor) -> Tensor:
     return ring_sum(gradient / ranks())
 
 
-def path_sum(parts: list[Tensor]) -> Tensor:
-    """What the ring's paths come to, from everybody's parts: chunk c begins at rank c."""
+def path_sum(parts: list[Tensor], first: int) -> Tensor:
+    """What a ring's paths come to, from everybody's parts: chunk c begins at rank c + first."""
     n = len(parts)
     cut = [part.chunk(n) for part in parts]
-    return torch.cat([chain([cut[(c + hop) % n][c] for hop in range(n)]) for c in range(n)])
+    return torch.cat([chain([cut[(c + first + hop) % n][c] for hop in range(n)]) for c in range(n)])
 
 
 def bits(tensor: Tensor) -> Tensor:
@@ -179,10 +179,13 @@ def main(
     results.append(in_pairs(all_gather(precise)))
     errors = [max_error(result, all_reduce(precise.clone())) for result in results]
     check("in fp64 all are all_reduce", torch.tensor(errors).max().item(), "<", 1e-12)
+    check("parts differ from rank to rank", unlike_rank_0(part), "==", n - 1)
     check("the ring leaves the same bits on every rank", unlike, "==", 0)
     check("the same ring gives the same bits again", again, "==", 0)
     check("so do sums of gathered parts", unlike_rank_0(gathered), "==", 0)
-    check("the ring adds in a chain", share(path_sum(everybodys), ring), "==", 0)
+    check("the ring adds in a chain", share(path_sum(everybodys, 0), ring), "==", 0)
+    further = path_sum(everybodys, 1)
+    check("halves begin one rank further", share(further, ways["halves"]), "==", 0)
     check("integers are the same any way", differ_integers, "==", 0)
 
     # 2. As many ranks as parts, in few bits: each rank plays them all.
@@ -191,14 +194,19 @@ def main(
     total = torch.stack(gradients).to(fp64).sum(0)
     error_parts = off(total.to(half), total)
     dealt = [chain(gradients[i : i + 2]) for i in range(0, parts, 2)]
+    check("half the ranks hold two gradients each", len(dealt), "==", (parts + 1) // 2)
     a_one = {dtype: torch.ones(1, dtype=dtype, device=device()) for dtype in (half, torch.float16)}
     counts = {dtype: chain([one] * ones).item() for dtype, one in a_one.items()}
+
+    check("ones end where one is half a step", counts[half], "==", min(ones, 256))
 
     # 3. A mean in fp16.
     equal = torch.full((elements,), gradient, dtype=torch.float16, device=device())
     sum_first, divide_first = ring_sum(equal) / n, mean(equal)
     lost = [int((~x.isfinite()).sum()) for x in (sum_first, divide_first)]
     mean_first, due = divide_first[0].item(), equal[0].item()
+    overflows = int((~chain([equal] * n).isfinite()).sum())
+    check("summed first, it is lost where a chain overflows", lost[0], "==", overflows)
     check("divided first, the mean is finite", lost[1], "==", 0)
     # 1e-6: what the smallest numbers of fp16 lose when they are divided.
     check("and near the gradient", abs(mean_first - due), "<=", 0.02 * abs(due) + 1e-6)
@@ -214,6 +222,7 @@ def main(
     errors = {name: off(result, exact) for name, result in rounded.items()}
     check("added by the owner, sums are rounded once", errors["owner"], "<=", 1.02 * errors["once"])
     check("for the bytes of the ring", sent["owner"], "==", sent["ring"])
+    check("fp32 costs twice the bytes", sent["wide"], "==", 2 * sent["ring"])
 
     return {
         "unlike": shared(compared(unlike)),

@@ -214,7 +214,6 @@ def main(
     if min(hop_cost, byte_cost) < 0:
         refuse("hop_cost and byte_cost are times: 0 or more")
     n, core = ranks(), power_below(ranks())
-
     torch.manual_seed(seed + 1000 * rank())
     payload = torch.randn(elements, dtype=torch.float64).to(device())
     reference = all_reduce(payload.clone())
@@ -251,6 +250,10 @@ def main(
     check("two trees: two payloads at most", sent["two_trees"], "<=", 2 * size["two_trees"])
     in_all = int(everyone(messages["two_trees"]).sum().item())
     check("each piece crosses its N-1 edges twice", in_all, "==", 2 * (n - 1) * 2 * pieces)
+    due = 2 * (n - 1) * (hop_cost + byte_cost * size["ring"] / n)
+    check("a ring takes 2(N-1) steps", abs(times["ring"] - due), "<=", 1e-9 * due)
+    one = times["one_tree"] * size["two_trees"] / size["one_tree"]  # padding counts in a short row
+    check("two trees take no longer than one", times["two_trees"], "<=", one * (1 + 1e-9))
     return {
         "payload_bytes": shared(counted(payload.nbytes)),
         **{f"sent_bytes_{name}": counted(count) for name, count in sent.items()},

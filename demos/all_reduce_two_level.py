@@ -202,6 +202,11 @@ def main(
     check("a flat ring leaves each node at one rank", leaving, "==", nodes if nodes > 1 else 0)
     most = 2 * (n - 1) * padded.nbytes // (n * per_node) if nodes > 1 else 0
     check("g rings leave a node at every rank", rails_bytes, "==", most)
+    all_of_it = flat_wire.sent_bytes if nodes > 1 else 0
+    check("changing nodes, a ring sends all across", sum(scattered_crossing), "==", all_of_it)
+    inside = 2 * (per_node - 1) * (hop_cost + byte_cost * padded.nbytes / per_node)
+    due = inside + 2 * (nodes - 1) * slow * (hop_cost + byte_cost * padded.nbytes / n)
+    check("only steps between nodes are slow", abs(time_two_level - due), "<=", 1e-9 * due)
     return {
         "payload_bytes": shared(counted(payload.nbytes)),
         "sent_bytes_flat": counted(flat_wire.sent_bytes),
