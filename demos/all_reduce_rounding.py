@@ -21,7 +21,7 @@ Watch
     differ_gathered (shared)   the same where each rank gathers all parts and adds from rank 0 on
     differ_pairs (shared)      the same where parts are added in pairs, and the sums in pairs
     differ_integers (shared)   the same for integers, all the ways together
-    differ_dealt (shared)      `parts` gradients in a chain: two and two, as dealt to half the ranks
+    differ_dealt (shared)      `parts` fp32 gradients in a chain: two and two, as on half the ranks
     ones_bf16 (shared)         a one from each of `ones` ranks, added in a chain in bf16
     ones_fp16 (shared)         the same in fp16
     ones_pairs (shared)        in bf16, in pairs
@@ -188,12 +188,13 @@ def main(
     check("halves begin one rank further", share(further, ways["halves"]), "==", 0)
     check("integers are the same any way", differ_integers, "==", 0)
 
-    # 2. As many ranks as parts, in few bits: each rank plays them all.
+    # 2. As many ranks as parts: each rank plays them all.
     torch.manual_seed(seed)
-    gradients = list(torch.randn(parts, 2400, device=device()).to(half))
+    drawn = list(torch.randn(parts, 2400, device=device()))
+    gradients = [one.to(half) for one in drawn]
     total = torch.stack(gradients).to(fp64).sum(0)
     error_parts = off(total.to(half), total)
-    dealt = [chain(gradients[i : i + 2]) for i in range(0, parts, 2)]
+    dealt = [chain(drawn[i : i + 2]) for i in range(0, parts, 2)]
     check("half the ranks hold two gradients each", len(dealt), "==", (parts + 1) // 2)
     a_one = {dtype: torch.ones(1, dtype=dtype, device=device()) for dtype in (half, torch.float16)}
     counts = {dtype: chain([one] * ones).item() for dtype, one in a_one.items()}
@@ -229,7 +230,7 @@ def main(
         "rerun_differ": shared(compared(again)),
         **{f"differ_{name}": shared(compared(share(x, ring))) for name, x in ways.items()},
         "differ_integers": shared(compared(differ_integers)),
-        "differ_dealt": shared(compared(share(chain(dealt), chain(gradients)))),
+        "differ_dealt": shared(compared(share(chain(dealt), chain(drawn)))),
         "ones_bf16": shared(counted(counts[half])),
         "ones_fp16": shared(counted(counts[torch.float16])),
         "ones_pairs": shared(counted(in_pairs([a_one[half]] * ones).item())),
