@@ -24,7 +24,7 @@ Watch
     out_error               largest difference of this rank's outputs from one process
     out_error_own           the same if each rank normalises by itself
     input_error             of the gradients of this rank's inputs
-    weight_error            of the gradients of all weights, summed over ranks
+    weight_error            of the gradients of all weights, summed over ranks; relative to inputs
     running_error           of running mean and variance, relative
     sent_forward            bytes this rank sends in a forward
     sent_backward           bytes it sends in a backward, weights' gradients apart
@@ -206,7 +206,8 @@ def main(
         "out": max_error(ours[0], out),
         "own": max_error(deepcopy(one)(inputs[me]), out),
         "input": max_error(ours[1], taken),  # pyright: ignore
-        "weight": apart_by(all_reduce(ours[2].clone()), whole[2]),
+        # Sums of inputs times gradients that nearly cancel: the inputs' size is the scale.
+        "weight": max_error(all_reduce(ours[2].clone()), whole[2]) / max(1.0, apart * n),
         "running": max(
             apart_by(synced.get_buffer(f"1.running_{kept}"), one.get_buffer(f"1.running_{kept}"))
             for kept in ("mean", "var")
