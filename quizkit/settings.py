@@ -24,6 +24,7 @@ class Setting:
     default: Value
     choices: tuple[str, ...] = ()
     least: int = 0
+    most: int = 10**6
     variable: str = ""
 
 
@@ -31,6 +32,7 @@ SETTINGS: Mapping[str, Setting] = {
     setting.name: setting
     for setting in (
         Setting("lang", None, choices=("zh", "en"), variable="QUIZKIT_LANG"),
+        Setting("level", 1, least=1, most=5),
         Setting("plain", False),
         Setting("bank", ()),
         Setting("new_per_day", 20),
@@ -106,9 +108,9 @@ def read(name: str, text: str, place: str) -> Value:
                 return said.lower() == "true"
             wanted = "true, false"
         case int():
-            if said.isascii() and said.isdigit() and setting.least <= int(said) <= 10**6:
+            if said.isascii() and said.isdigit() and setting.least <= int(said) <= setting.most:
                 return int(said)
-            wanted = f">= {setting.least}"
+            wanted = f"{setting.least}-{setting.most}"
         case tuple():
             inside = said[1:-1] if said.startswith("[") and said.endswith("]") else said
             return tuple(_bare(each) for each in inside.split(",") if each.strip())

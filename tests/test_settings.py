@@ -57,7 +57,7 @@ def test_a_file_written_by_hand(file: Path, monkeypatch: pytest.MonkeyPatch):
     ("line", "key", "said"),
     [
         ("new_per_day: many", "setting_value", ":2: new_per_day cannot be many"),
-        ("new_per_day: -1", "setting_value", "can be: >= 0"),
+        ("new_per_day: -1", "setting_value", "can be: 0-1000000"),
         ("new_per_day: 99999999999999999999", "setting_value", "new_per_day"),
         ("plain: maybe", "setting_value", "true, false"),
         ("lang: fr", "setting_value", "zh, en"),

@@ -23,6 +23,8 @@ from quizkit.cli.study import open_desk
 from quizkit.diary import Diary
 from quizkit.errors import UsageError
 from quizkit.paths import diary_file
+from quizkit.tutor.lineup import Lineup
+from quizkit.tutor.queue import Queue
 from quizkit.tutor.study import Study
 from quizkit.ui.amount import exact
 from quizkit.words import Lang, say
@@ -34,7 +36,7 @@ def ask(sheet: Sheet, words: Sequence[str], json: bool, plain: bool, lang: Lang)
     """Ask one question about the sheet; the answer is recorded like any other."""
     asked = question(sheet, parsed(sheet, words), Random(os.urandom(8)))  # noqa: S311
     place = open_desk(json, plain, lang)
-    line = entry(asked)
+    line, seed = entry(asked), int.from_bytes(os.urandom(4), "big")
     with Diary(diary_file()) as diary, Laboratory([line]) as lab:
         session = Study(
             [line],
@@ -42,11 +44,10 @@ def ask(sheet: Sheet, words: Sequence[str], json: bool, plain: bool, lang: Lang)
             place,
             lambda: datetime.now(UTC),
             lang=lang,
-            seed=int.from_bytes(os.urandom(4), "big"),
+            queue=lambda _: Queue([line], Lineup(plan=[line.id]), seed),
             read={asked.id: asked}.get,
             prove=lab.prove,
             show=lab.show,
-            limit=1,
         )
         try:
             session.run()

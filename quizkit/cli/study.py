@@ -1,6 +1,6 @@
 """`quizkit study` and `quizkit due`: the tutor at a terminal, at a pipe, or in JSON lines."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,11 +9,14 @@ import typer
 from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language, library
 
 if TYPE_CHECKING:
+    from quizkit.answer import Card
+    from quizkit.bank.entry import Entry
     from quizkit.bank.library import Library
-    from quizkit.diary import Diary
     from quizkit.tutor.agenda import Agenda
     from quizkit.tutor.desk import Desk
-    from quizkit.tutor.queue import Allowance
+    from quizkit.tutor.lineup import Allowance
+    from quizkit.tutor.study import Turns
+    from quizkit.tutor.verdict import Note
     from quizkit.words import Lang
 
 Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
@@ -45,16 +48,13 @@ def study(
     bank: Banks = None,
 ) -> None:
     """Answer questions: what is due first, then what is new."""
-    import os
     from datetime import UTC, datetime
 
-    from quizkit.cli.laboratory import Laboratory
-    from quizkit.diary import Diary
     from quizkit.errors import UsageError
-    from quizkit.paths import QUESTIONS, diary_file
-    from quizkit.tutor.queue import chosen
-    from quizkit.tutor.study import Study
-    from quizkit.words import say
+    from quizkit.paths import QUESTIONS
+    from quizkit.settings import settings
+    from quizkit.tutor.lineup import chosen, today
+    from quizkit.tutor.queue import Queue
 
     spoken = language(lang)
     levels, kinds = _levels(level), _kinds(kind or [])
@@ -65,26 +65,72 @@ def study(
     if not entries:
         raise UsageError("nothing_chosen")
     place = open_desk(json, plain, spoken)
-    with shelves, Diary(diary_file()) as diary, Laboratory(entries) as lab:
-        session = Study(
+    start = max(levels[0], int(str(settings()["level"].value)))
+    anything = (topic, level, kind, limit, seed) == (None,) * 5
+    with shelves:
+        if anything and place.interactive and _is_first_time():
+            from quizkit.cli.learn import offered
+
+            chosen_lang = offered(shelves, place, spoken)
+            if chosen_lang is None:
+                return
+            spoken, start = chosen_lang, int(str(settings()["level"].value))
+
+        def queue(cards: "Mapping[str, Card]", number: int) -> Queue:
+            now = datetime.now(UTC)
+            share = _allowance() if limit is None else None
+            lineup = today(entries, cards, now, number, limit=limit, allowance=share, start=start)
+            return Queue(entries, lineup, number)
+
+        session(entries, shelves, place, queue, lang=spoken, seed=seed, topics=topic or ())
+
+
+def session(
+    entries: "Sequence[Entry]",
+    shelves: "Library",
+    desk: "Desk",
+    queue: "Callable[[Mapping[str, Card], int], Turns]",
+    *,
+    lang: "Lang",
+    seed: int | None,
+    topics: Sequence[str] = (),
+    runs: bool = False,
+    done: "Note | None" = None,
+) -> None:
+    """Ask what the queue brings; `done` is said where it brings nothing at all."""
+    import os
+    from datetime import UTC, datetime
+
+    from quizkit.cli.laboratory import Laboratory
+    from quizkit.diary import Diary
+    from quizkit.paths import diary_file
+    from quizkit.tutor.study import Study
+    from quizkit.words import say
+
+    number = seed if seed is not None else int.from_bytes(os.urandom(4), "big")
+    with Diary(diary_file()) as diary, Laboratory(entries) as lab:
+        study = Study(
             entries,
             diary,
-            place,
+            desk,
             lambda: datetime.now(UTC),
-            lang=spoken,
-            seed=seed if seed is not None else int.from_bytes(os.urandom(4), "big"),
+            lang=lang,
+            queue=lambda cards: queue(cards, number),
             read=shelves.question,
             prove=lab.prove,
             show=lab.show,
-            limit=limit,
-            allowance=_allowance(diary) if limit is None else None,
+            runs=runs,
+            greeting=lambda cards: _foundations(shelves, topics, cards, lang),
             myths=shelves.myths(),
         )
+        if done and not study.left:
+            typer.echo(say(done[0], lang, **done[1]))
+            return
         lab.warm_soon()
         try:
-            session.run()
+            study.run()
         except KeyboardInterrupt:
-            typer.echo(say("study.left", spoken), err=True)
+            typer.echo(say("study.left", lang), err=True)
             raise typer.Exit(130) from None
 
 
@@ -115,19 +161,53 @@ def due(
         _print_lines(found, spoken)
 
 
-def _allowance(diary: "Diary") -> "Allowance":
+def _allowance() -> "Allowance":
     """What the settings allow for a day, less what was asked since midnight here."""
     from datetime import datetime, time
 
+    from quizkit.diary import Diary
+    from quizkit.paths import diary_file
     from quizkit.settings import settings
-    from quizkit.tutor.queue import Allowance
+    from quizkit.tutor.lineup import Allowance
 
-    today = datetime.combine(datetime.now().astimezone(), time()).astimezone()
-    done = diary.asked_since(today)
+    midnight = datetime.combine(datetime.now().astimezone(), time()).astimezone()
+    with Diary(diary_file()) as diary:
+        done = diary.asked_since(midnight)
     found = settings()
     names = ("new_per_day", "reviews_per_day")
     left = [max(0, int(str(found[n].value)) - d) for n, d in zip(names, done, strict=True)]
     return Allowance(*left)
+
+
+def _is_first_time() -> bool:
+    """Whether nothing was ever answered here, and no level was settled."""
+    from quizkit.diary import Diary
+    from quizkit.paths import diary_file
+    from quizkit.settings import settings
+
+    if settings()["level"].origin != "default":
+        return False
+    if not diary_file().exists():
+        return True
+    with Diary(diary_file()) as diary:
+        return not diary.news(0)[1]
+
+
+def _foundations(
+    shelves: "Library", topics: Sequence[str], cards: "Mapping[str, Card]", lang: "Lang"
+) -> "Note | None":
+    """What a topic rests on and the learner has hardly met."""
+    from quizkit.tutor.lineup import HELD
+
+    known = shelves.topics()
+    needs = {need for topic in topics for need in known[topic].needs} - {*topics}
+    held = {name.split("/")[0] for name, card in cards.items() if card.stability >= HELD}
+    missing = sorted(need for need in needs - held if need in known)
+    if not missing:
+        return None
+    comma = "、" if lang == "zh" else ", "
+    named = comma.join(f"{known[each].title[lang]} ({each})" for each in missing)
+    return "study.foundations", {"topics": named, "first": missing[0]}
 
 
 def _tell_broken(shelves: "Library", topics: Collection[str] | None, lang: "Lang") -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from quizkit.answer import Card
 from quizkit.bank.entry import Entry
-from quizkit.tutor.queue import due
+from quizkit.tutor.lineup import due
 
 
 @dataclass(frozen=True, slots=True)

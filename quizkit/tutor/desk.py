@@ -101,8 +101,22 @@ class Summary:
     spared: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Something to read before the questions begin."""
+
+    title: Text
+    text: Text
+    lang: Lang
+
+
 class Desk(Protocol):
-    """Where the learner sits. It shows moments and brings back answers; it decides nothing."""
+    """Where the learner sits. It shows moments and brings back answers; it decides nothing.
+
+    `interactive`: somebody is there who can say no to what a page offers.
+    """
+
+    interactive: bool
 
     def meet(self, moment: Moment) -> Given | Command:
         """Show the moment and wait. No more input is Command("quit")."""
@@ -110,6 +124,10 @@ class Desk(Protocol):
 
     def busy(self, text: str) -> AbstractContextManager[object]:
         """Held while a run goes on; an interrupt inside ends the run, not the session."""
+        ...
+
+    def read(self, page: Page) -> Command:
+        """Show the page; "continue", "skip", "toggle" or "quit". No more input is "continue"."""
         ...
 
     def end(self, summary: Summary) -> None:

@@ -1,33 +1,16 @@
-"""What to ask next: what is due before what is new, topics mixed, the same thing never twice.
+"""What to ask next: a lineup of questions, and how it changes with what happens."""
 
-Everything follows from the index's lines, the cards, the time and the seed.
-"""
-
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
-from hashlib import blake2b
 from random import Random
 
-from quizkit.answer import Card
 from quizkit.bank.entry import Entry
 from quizkit.bank.model import Question
+from quizkit.tutor.lineup import HANDFUL, Lineup, shuffled
 from quizkit.tutor.mixing import mixed
 
 _LATER = 2
 """A question with the same myth comes after this many others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """How many questions may still be asked today, of what is new and of what is due."""
-
-    new: int
-    reviews: int
-
-
-_HANDFUL = 60
-"""So many are put in order at a time: nobody waits for the order of thousands."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,67 +22,28 @@ class Turn:
     repeat: bool = False
 
 
-def chosen(
-    entries: Iterable[Entry], levels: tuple[int, int] = (1, 5), kinds: Collection[str] = ()
-) -> list[Entry]:
-    """The questions that were asked for."""
-    low, high = levels
-    return [
-        each for each in entries if low <= each.level <= high and (not kinds or each.kind in kinds)
-    ]
-
-
-def due(entries: Iterable[Entry], cards: Mapping[str, Card], now: datetime) -> list[Entry]:
-    """What is due, the longest overdue first."""
-    late = [each for each in entries if each.id in cards and cards[each.id].due <= now]
-    return sorted(late, key=lambda each: (cards[each.id].due, each.id))
-
-
 class Queue:
-    """The questions of one session, in order. What happens changes what comes next.
+    """The questions of one session, in order. What went wrong comes back once, on top of them.
 
-    `limit` is how many different questions; those that went wrong come back once, on top of it.
-    Without it an `allowance` may say how many of what is new and of what is due are left for today.
-    Where nothing is due and nothing is new, what is due soonest is asked ahead of its time.
+    With `strict` the order is the point: nothing comes before its place.
     """
 
     def __init__(
-        self,
-        entries: Sequence[Entry],
-        cards: Mapping[str, Card],
-        now: datetime,
-        seed: int,
-        limit: int | None = None,
-        allowance: Allowance | None = None,
+        self, entries: Iterable[Entry], lineup: Lineup, seed: int, *, strict: bool = False
     ) -> None:
-        self._seed = seed
         self._all = {each.id: each for each in entries}
+        self._seed = seed
+        self._strict = strict
+        self._plan = [*lineup.plan]
+        self._later = [[*part] for part in lineup.later]
+        self._waiting = {*lineup.waiting}
+        self._limited = not lineup.later
         self._times: dict[str, int] = {}
         self._repeated: set[str] = set()
         self._back: list[Turn] = []
         self._last: str | None = None
-        late = due(entries, cards, now)
-        new = sorted((each for each in entries if each.id not in cards), key=self._ease)
-        self.ahead = not late and not new
-        if self.ahead:
-            late = sorted(entries, key=lambda each: (cards[each.id].due, each.id))
-        self.spared = 0
-        if allowance and limit is None and not self.ahead:
-            every = len(late) + len(new)
-            late, new = late[: allowance.reviews], new[: allowance.new]
-            self.spared = every - len(late) - len(new)
-        # What is planned, and after it what will be put in order once its turn comes near.
-        self._plan: list[str] = []
-        self._later = [late, new]
-        while self._later and (limit is None or len(self._plan) < limit):
-            self._mix_more()
-            if limit is None:
-                break
-        self._waiting: set[str] = set()
-        self._limited = limit is not None
-        if limit is not None:
-            self._waiting = {*self._plan[limit:], *(e.id for part in self._later for e in part)}
-            self._plan, self._later = self._plan[:limit], []
+        self.ahead, self.spared = lineup.ahead, lineup.spared
+        self._mix_more()
 
     def __len__(self) -> int:
         """How many are still to come."""
@@ -140,18 +84,22 @@ class Queue:
                 self._later.append([self._all[turn.question]])
             else:
                 self._plan.append(turn.question)
-        if myth:
+        if myth and not self._strict:
             others = [
                 each
                 for each in self._all.values()
                 if myth in each.myths.split() and each.id not in self._times
             ]
-            others.sort(key=lambda each: (self._open(each.id) != "planned", self._ease(each)))
+            others.sort(
+                key=lambda e: (self._open(e.id) != "planned", e.level, shuffled(self._seed, e.id))
+            )
             if others:
                 self._bring(others[0].id, _LATER)
 
     def following(self, question: Question, right: bool) -> str | None:
         """What an interviewer would ask next, if it is to be asked in this session at all."""
+        if self._strict:
+            return None
         happened = ("always", "right" if right else "wrong")
         for each in question.followups:
             if each.when in happened and each.ask not in self._times and self._open(each.ask):
@@ -192,7 +140,7 @@ class Queue:
         last = self._all[before] if before else None
         while self._later and not handful:
             part = self._later[0]
-            handful, self._later[0] = part[:_HANDFUL], part[_HANDFUL:]
+            handful, self._later[0] = part[:HANDFUL], part[HANDFUL:]
             self._later = self._later if self._later[0] else self._later[1:]
         self._plan += [each.id for each in mixed(handful, last)]
 
@@ -216,7 +164,3 @@ class Queue:
         while self._later and len(self._plan) < place:
             self._mix_more()
         self._plan.insert(place, name)
-
-    def _ease(self, each: Entry) -> tuple[int, bytes]:
-        """Easy ones first, in an order of the seed's."""
-        return each.level, blake2b(f"{self._seed}:{each.id}".encode(), digest_size=4).digest()

@@ -7,8 +7,9 @@ diary to go on.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from quizkit.answer import Card
 from quizkit.bank.entry import Entry
 from quizkit.bank.model import Question, Text
 from quizkit.diary import Diary
@@ -16,8 +17,9 @@ from quizkit.errors import QuizkitError
 from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.desk import Command, Desk, Given, Moment, Summary
 from quizkit.tutor.grade import grade
+from quizkit.tutor.lineup import due
 from quizkit.tutor.memory import Memory
-from quizkit.tutor.queue import Allowance, Queue, Turn, due
+from quizkit.tutor.queue import Turn
 from quizkit.tutor.record import Clock, Effort, Recorder
 from quizkit.tutor.sitting import Sitting, summed_up
 from quizkit.tutor.verdict import Note, UnreadableError
@@ -35,8 +37,47 @@ Show = Callable[[Question], "Excerpt | None"]
 _AFTERWARDS = ("prove", "why", "say", "grade", "right")
 
 
+class Turns(Protocol):
+    """What a session takes its questions from."""
+
+    ahead: bool
+    spared: int
+
+    def __len__(self) -> int:
+        """How many are still to come."""
+        ...
+
+    def next(self) -> Turn | None:
+        """The next one, or None at the end."""
+        ...
+
+    def undo(self, turn: Turn, then: Turn | None = None) -> None:
+        """Ask that one again, and after it the one that was on the screen."""
+        ...
+
+    def repeats(self, turn: Turn) -> bool:
+        """Whether it would come back if it went wrong now."""
+        ...
+
+    def wrong(self, turn: Turn, myth: str | None) -> None:
+        """It was answered wrong."""
+        ...
+
+    def following(self, question: Question, right: bool) -> str | None:
+        """What comes next because of this answer, if anything does."""
+        ...
+
+    def follow(self, question: Question, right: bool) -> None:
+        """It was answered."""
+        ...
+
+
 class Study:
-    """One session over some questions, each of which is read when its turn comes."""
+    """One session over some questions, each of which is read when its turn comes.
+
+    With `runs` each answer's proof is run before the next question; `greeting` is said with the first
+    question; it may depend on what is remembered.
+    """
 
     def __init__(
         self,
@@ -46,12 +87,12 @@ class Study:
         clock: Clock,
         *,
         lang: Lang,
-        seed: int,
+        queue: Callable[[Mapping[str, Card]], Turns],
         read: Read,
         prove: Prove,
         show: Show,
-        limit: int | None = None,
-        allowance: Allowance | None = None,
+        runs: bool = False,
+        greeting: Callable[[Mapping[str, Card]], Note | None] | None = None,
         myths: Mapping[str, Text] | None = None,
     ) -> None:
         self._entries = entries
@@ -63,11 +104,18 @@ class Study:
         self._show = show
         self._myths = myths or {}
         self._memory = Memory(diary, entries)
-        self._queue = Queue(entries, self._memory.cards, clock(), seed, limit, allowance)
+        self._queue = queue(self._memory.cards)
+        self._runs = runs
         self._recorder = Recorder(diary, clock)
         self._past: list[Sitting] = []
         self._left: dict[Turn, Sitting] = {}
-        self._message: Note | None = ("study.ahead", {}) if self._queue.ahead else None
+        greeted = greeting(self._memory.cards) if greeting else None
+        self._message: Note | None = ("study.ahead", {}) if self._queue.ahead else greeted
+
+    @property
+    def left(self) -> int:
+        """How many questions are still to come."""
+        return len(self._queue)
 
     def run(self) -> Summary:
         """Ask until the questions or the learner have come to an end."""
@@ -145,6 +193,9 @@ class Study:
 
     def _verdict(self, sitting: Sitting) -> bool:
         """Until the learner goes on; False is the end of the session."""
+        to_run = self._runs and sitting.question.proof is not None
+        if to_run and sitting.proof is None:
+            sitting.message = ("study.run_next", {})
         while True:
             reply = self._desk.meet(self._moment(sitting))
             sitting.message = None
@@ -156,6 +207,9 @@ class Study:
                 case "undo":
                     self._take_back(self._past.pop(), None)
                     return True
+                case "continue" if to_run and sitting.proof is None:
+                    to_run = False
+                    self._run(sitting)
                 case "continue" | "skip":
                     self._plan(sitting)
                     return True

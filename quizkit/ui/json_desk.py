@@ -5,6 +5,7 @@ Out, one object a line:
     {"ask": {id, kind, prompt, options, ...}}
     {"verdict": {uuid, question, right, ...}}   the answer is on disk
     {"hint": ...} {"why": ...} {"say": ...} {"proof": report, "claims": ...} {"sure": ...}
+    {"page": {title, text}}                     what a course begins with
     {"message": {key, text}}                    something was undone, flagged, ...
     {"error": {key, text}}                      this line was not understood; nothing happened
     {"end": {answered, right, ...}}
@@ -24,7 +25,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, BinaryIO, cast, get_args
 
 from quizkit.near import nearest
-from quizkit.tutor.desk import Command, CommandName, Given, Moment, Summary
+from quizkit.tutor.desk import Command, CommandName, Given, Moment, Page, Summary
 from quizkit.ui.json_parts import (
     Json,
     ask_json,
@@ -42,6 +43,8 @@ _COMMANDS = tuple(name for name in get_args(CommandName) if name != "help")
 _NEWS = (
     "study.again",
     "study.ahead",
+    "study.foundations",
+    "study.gone",
     "study.undone",
     "study.unskipped",
     "study.flagged",
@@ -73,6 +76,8 @@ class _Lines:
 class JsonDesk:
     """Reads a descriptor. After the last verdict it waits a moment for one more command."""
 
+    interactive = False
+
     def __init__(self, source: int, sink: BinaryIO, patience: float = 1.0) -> None:
         self._lines = _Lines(source)
         self._sink = sink
@@ -102,6 +107,12 @@ class JsonDesk:
     def busy(self, text: str) -> AbstractContextManager[object]:
         """Nothing to show: the report follows."""
         return nullcontext()
+
+    def read(self, page: Page) -> Command:
+        """Say it and go on."""
+        lang = page.lang
+        self._say({"page": {"title": page.title[lang], "text": page.text[lang].strip()}})
+        return Command("continue")
 
     def end(self, summary: Summary) -> None:
         """The last line."""

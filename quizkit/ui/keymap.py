@@ -12,7 +12,9 @@ from typing import Literal
 
 from quizkit.words import Lang, say
 
-State = Literal["pick", "tick", "order", "line", "review", "type", "compose", "verdict"]
+State = Literal[
+    "pick", "tick", "order", "line", "review", "type", "compose", "verdict", "page"
+]  # fmt: skip
 """What the desk is waiting for. A digit means one thing in each."""
 
 Manner = Literal["keys", "lines"]
@@ -61,19 +63,20 @@ KEYMAP: tuple[Binding, ...] = (
     Binding("submit", "submit_text", ("compose",), (), "Alt-Enter", chord="escape enter"),
     Binding("reveal", "reveal", ("pick",), ("space", "enter"), "Space/Enter", line="Enter"),
     Binding("continue", "continue", ("verdict",), ("space", "enter"), "Space/Enter", line="Enter"),
+    Binding("continue", "begin", ("page",), ("space", "enter"), "Space/Enter", line="Enter"),
     Binding("grade", "grade", ("verdict",), tuple("1234"), "1-4", line="1-4"),
     Binding("right", "right", ("verdict",), ("r",), "r", line=":r"),
     Binding("prove", "prove", ("verdict",), ("p",), "p", line=":p"),
     Binding("why", "why", ("verdict",), ("w",), "w", line=":w"),
     Binding("say", "say", ("verdict",), ("y",), "y", line=":y"),
     Binding("hint", "hint", _ASKING, ("h",), "h", chord="c-r", line=":h"),
-    Binding("toggle", "toggle", _ALL, ("t",), "t", chord="c-t", line=":t"),
+    Binding("toggle", "toggle", (*_ALL, "page"), ("t",), "t", chord="c-t", line=":t"),
     Binding("sure", "sure", _ASKING, ("!",), "!", chord="c-]", line=":!"),
     Binding("flag", "flag", _ALL, ("f",), "f", chord="c-x", line=":f"),
     Binding("undo", "undo", _ALL, ("u",), "u", chord="c-o", line=":u"),
-    Binding("skip", "skip", _ASKING, ("s",), "s", chord="c-s", line=":s"),
-    Binding("help", "help", _ALL, ("?",), "?", chord="c-g", line=":?"),
-    Binding("quit", "quit", _ALL, ("q",), "q", chord="c-q", line=":q"),
+    Binding("skip", "skip", (*_ASKING, "page"), ("s",), "s", chord="c-s", line=":s"),
+    Binding("help", "help", (*_ALL, "page"), ("?",), "?", chord="c-g", line=":?"),
+    Binding("quit", "quit", (*_ALL, "page"), ("q",), "q", chord="c-q", line=":q"),
 )
 
 TYPING: tuple[State, ...] = ("type", "compose")

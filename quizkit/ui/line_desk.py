@@ -11,11 +11,12 @@ from typing import TextIO
 from rich.console import RenderableType
 from rich.text import Text
 
-from quizkit.tutor.desk import Command, Given, Moment, Summary
+from quizkit.tutor.desk import Command, Given, Moment, Page, Summary
 from quizkit.ui.draft import draft_of
 from quizkit.ui.explain_screen import explanation, followup, spoken, why
 from quizkit.ui.line_asking import LineAsking
 from quizkit.ui.lines import Lines
+from quizkit.ui.page import page_screen
 from quizkit.ui.parts import said
 from quizkit.ui.question_screen import hints, question_screen
 from quizkit.ui.summary_screen import summary_screen
@@ -25,6 +26,8 @@ from quizkit.words import say
 
 class LineDesk:
     """Tells moments as plain text and reads answers line by line."""
+
+    interactive = False
 
     def __init__(self, source: TextIO, target: TextIO) -> None:
         self._lines = Lines(source, target)
@@ -50,6 +53,11 @@ class LineDesk:
         stop = f" ({say('ui.stop_run', self._last.lang)})" if self._last else ""
         self.tell(text + stop)
         yield
+
+    def read(self, page: Page) -> Command:
+        """Tell the page and go on: a line that waits in a pipe is an answer to a question."""
+        self._lines.show(page_screen(page, plain=True))
+        return Command("continue")
 
     def end(self, summary: Summary) -> None:
         """The session is over."""

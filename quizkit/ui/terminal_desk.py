@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.text import Text
 
-from quizkit.tutor.desk import Command, Given, Moment, Summary
+from quizkit.tutor.desk import Command, Given, Moment, Page, Summary
 from quizkit.ui.asking import Asking
 from quizkit.ui.draft import Draft
 from quizkit.ui.keys import Keyboard
 from quizkit.ui.line_desk import LineDesk
+from quizkit.ui.page import read_page
 from quizkit.ui.parts import section
 from quizkit.ui.screen import Screen
 from quizkit.ui.summary_screen import summary_screen
@@ -23,6 +24,8 @@ NARROWEST = 40  # columns; below, nothing can be laid out and input goes line by
 
 class TerminalDesk:
     """Shows moments on a screen. Between questions the terminal is as it was before."""
+
+    interactive = True
 
     def __init__(self, console: Console, lang: Lang) -> None:
         self._screen = Screen(console)
@@ -70,6 +73,13 @@ class TerminalDesk:
                     yield
             finally:
                 self._keyboard.flush()
+
+    def read(self, page: Page) -> Command:
+        """Show the page until a key says what is to happen next."""
+        self._lang = page.lang
+        if self._is_narrow():
+            return self._lines.read(page)
+        return read_page(self._screen, self._keyboard, page)
 
     def end(self, summary: Summary) -> None:
         """The session is over; what was typed and not handed in is given back."""

@@ -13,6 +13,10 @@ WORDS: Words = {
         "zh": "界面和题目的语言：zh 或 en；不设就看系统 locale",
         "en": "Language of the words: zh or en; without it the locale decides",
     },
+    "level": {
+        "zh": "新题从哪一级开始，1 到 5；quizkit place 会替你定",
+        "en": "The level at which new questions start, 1 to 5; quizkit place sets it for you",
+    },
     "plain": {
         "zh": "逐行显示，不画框、不上色，适合读屏和日志",
         "en": "Line by line, no boxes, no colours: for screen readers and logs",

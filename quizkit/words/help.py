@@ -7,6 +7,14 @@ WORDS: Words = {
         "zh": "做题：先复习到期的，再做新题。",
         "en": "Answer questions: what is due first, then what is new.",
     },
+    "learn": {
+        "zh": "从头学一个专题：先读引言，再一题一跑往下走。",
+        "en": "Walk through a topic in reading order: its introduction, then question, run, question.",
+    },
+    "place": {
+        "zh": "十分钟定级：找到新题该从哪一级开始。",
+        "en": "Ten minutes of quick questions that find the level at which study begins.",
+    },
     "due": {
         "zh": "哪些题到期，哪些是新题，下次什么时候来。",
         "en": "What is due now, what is new, and when to come back.",

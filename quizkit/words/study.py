@@ -101,6 +101,28 @@ WORDS: Words = {
         "zh": "已退出，答过的都记下了；下次接着来：quizkit study",
         "en": "Left; every answer is kept. To go on: quizkit study",
     },
+    "foundations": {
+        "zh": "这个专题用得到 {topics}，你还没怎么做过。想先打底：quizkit learn {first}",
+        "en": "This topic rests on {topics}, which you have hardly met. To begin there: quizkit learn {first}",
+    },
+    "run_next": {
+        "zh": "按回车，把决定这题的 demo 跑一遍",
+        "en": "Enter runs the demo that decides this one",
+    },
+    "needs": {"zh": "先修：{topics}。", "en": "To know before: {topics}."},
+    "course_done": {
+        "zh": "{topic} 的题都做过一遍了。复习：quizkit study --topic {topic}；从头再来：quizkit learn {topic} --again",
+        "en": "You have met every question of {topic}. To review: quizkit study --topic {topic}. From the beginning: quizkit learn {topic} --again",
+    },
+    "place_title": {"zh": "先定个级", "en": "Where to begin"},
+    "place_text": {
+        "zh": "最多 {minutes} 分钟、{count} 道选择题，答对升一级，答错降一级，测完新题就从你的水平开始。答案照常记下，题目以后还会来复习。\n\n回车开始；不想测就跳过，从最基础的做起，以后随时可以 `quizkit place`。",
+        "en": "At most {minutes} minutes and {count} multiple-choice questions, one level up when you are right, one down when you are wrong; after that, new questions begin at your level. Answers are kept as always, and come back for review.\n\nEnter begins. Or skip it and start from the basics; `quizkit place` is there at any time.",
+    },
+    "placed": {
+        "zh": "定级：第 {level} 级。新题从这里开始；要改：quizkit config level N",
+        "en": "Level {level}: new questions begin there. To change it: quizkit config level N",
+    },
     "gone": {
         "zh": "{question} 的文件刚刚没了或读不了，跳过；用 quizkit bank lint 查看",
         "en": "{question} is gone or cannot be read any more; skipped. See quizkit bank lint",

@@ -33,6 +33,8 @@ WORDS: Words = {
         "en": "show the answer; counts as not known",
     },
     "key_continue": {"zh": "继续", "en": "go on"},
+    "key_begin": {"zh": "开始", "en": "begin"},
+    "does_begin": {"zh": "开始做题", "en": "begin with the questions"},
     "does_continue": {"zh": "下一题", "en": "go on to the next question"},
     "key_grade": {"zh": "改评分", "en": "grade"},
     "does_grade": {

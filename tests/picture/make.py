@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from quizkit.bank.model import Question
 from quizkit.bank.reader import Bank
 from quizkit.paths import QUESTIONS
 from quizkit.tutor.asked import ask
+from quizkit.tutor.lineup import Lineup
 from quizkit.tutor.queue import Queue
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +56,7 @@ def seed() -> int:
 
 
 def _drawn(question: Question, seed: int) -> Mapping[str, Number]:
-    turn = Queue([entry(question)], {}, datetime.now(UTC), seed).next()
+    turn = Queue([entry(question)], Lineup(plan=[question.id]), seed).next()
     assert turn is not None
     return ask(question, turn.seed).values
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -16,8 +17,10 @@ from quizkit.diary import Diary
 from quizkit.errors import DiaryError, LabError
 from quizkit.lab.excerpt import Excerpt
 from quizkit.tutor.asked import Asked
-from quizkit.tutor.desk import Command, Given, Moment, Summary
+from quizkit.tutor.desk import Command, Given, Moment, Page, Summary
+from quizkit.tutor.lineup import Lineup, today
 from quizkit.tutor.memory import Memory
+from quizkit.tutor.queue import Queue
 from quizkit.tutor.study import Study
 
 START = datetime(2026, 3, 1, 8, tzinfo=UTC)
@@ -43,6 +46,8 @@ class Clock:
 class Script:
     """A desk that says what it was told to, and remembers what it was shown."""
 
+    interactive = False
+
     def __init__(self, *steps: Step) -> None:
         self.steps = [*steps]
         self.met: list[Moment] = []
@@ -60,6 +65,9 @@ class Script:
     def busy(self, text: str) -> Iterator[None]:
         self.busy_with.append(text)
         yield
+
+    def read(self, page: Page) -> Command:
+        raise AssertionError(page)  # a session has no pages
 
     def end(self, summary: Summary) -> None:
         self.summary = summary
@@ -100,6 +108,7 @@ class Room:
     def study(self, names: Sequence[str], *steps: Step, seed: int = 1, **options: Any) -> Script:
         desk = Script(*steps)
         entries = [entry(self.bank.questions[name]) for name in names]
+        now, limit = self.clock(), options.pop("limit", None)
         with Diary(self.path) as diary:
             Study(
                 entries,
@@ -107,7 +116,9 @@ class Room:
                 desk,
                 self.clock,
                 lang="zh",
-                seed=seed,
+                queue=lambda cards: Queue(
+                    entries, today(entries, cards, now, seed, limit=limit), seed
+                ),
                 read=self.bank.questions.get,
                 prove=self.prove,
                 show=self.excerpt,
@@ -365,6 +376,44 @@ def test_a_wrong_answer_keeps_its_myth(room: Room):
     assert [row.note for row in flagged(room.rows())] == ["i-was-right"]
 
 
+def test_in_a_course_going_on_first_runs_what_decides(room: Room):
+    desk = room.study(["pp/trace-list"], Given("4 3 2 1"), "continue", "continue", runs=True)
+    assert [(m.phase, m.proof, m.message) for m in desk.met] == [
+        ("question", None, None),
+        ("verdict", None, ("study.run_next", {})),
+        ("verdict", "proof of pp/trace-list", None),
+    ]
+    assert desk.summary
+    room.failure = KeyboardInterrupt()
+    desk = room.study(["pp/trace-list"], Given("4 3 2 1"), "continue", "continue", runs=True)
+    assert desk.met[-1].message == ("study.cancelled", {})
+    assert desk.summary  # one that was stopped is not run again
+    desk = room.study(["pp/stages"], right, "continue", runs=True)
+    assert len(desk.met) == 2  # nothing to run
+
+
+def test_a_greeting_comes_with_the_first_question_alone(room: Room):
+    greeting = ("study.foundations", {"topics": "comm", "first": "comm"})
+    desk = room.study(
+        ["pp/stages", "pp/trace-list"], right, "continue", "quit", greeting=lambda _: greeting
+    )
+    assert [m.message for m in desk.met] == [greeting, None, None]
+
+
+def test_a_question_that_has_gone_is_passed_over(room: Room):
+    questions = dict(room.bank.questions)
+    room.bank = replace(room.bank, questions=questions)
+
+    def leave(moment: Moment) -> Given:
+        questions.clear()
+        return right(moment)
+
+    desk = room.study(["pp/stages", "pp/trace-list"], leave, "continue")
+    assert len(desk.met) == 2
+    assert desk.summary
+    assert desk.summary.answered == 1
+
+
 def test_looking_back_while_the_next_question_waits(room: Room):
     names = ["pp/trace-number", "pp/trace-list"]
     desk = room.study(
@@ -454,7 +503,8 @@ def test_what_cannot_be_written_is_not_shown_as_judged(room: Room, monkeypatch: 
     desk = Script(right)
     with Diary(room.path) as diary, pytest.raises(DiaryError):
         Study(
-            entries, diary, desk, room.clock, lang="zh", seed=1, read=room.bank.questions.get,
+            entries, diary, desk, room.clock, lang="zh", read=room.bank.questions.get,
+            queue=lambda _: Queue(entries, Lineup(plan=["pp/stages"]), 1),
             prove=room.prove, show=lambda _: CODE,
         ).run()  # fmt: skip
     assert [moment.phase for moment in desk.met] == ["question"]

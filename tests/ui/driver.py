@@ -49,18 +49,21 @@ def main() -> int:
 
 def study(options: argparse.Namespace) -> int:
     """The session that people have, over the shelf."""
+    from quizkit.tutor.lineup import today
+    from quizkit.tutor.queue import Queue
     from quizkit.tutor.study import Study
 
     known = shelf.questions()
+    entries = [entry(known[name]) for name in options.names]
     with Diary(options.log) as diary:
         try:
             Study(
-                [entry(known[name]) for name in options.names],
+                entries,
                 diary,
                 desk(options.lang, options.plain),
                 lambda: datetime.now(UTC),
                 lang=options.lang,
-                seed=1,
+                queue=lambda cards: Queue(entries, today(entries, cards, datetime.now(UTC), 1), 1),
                 read={question.id: question for question in known.values()}.get,
                 prove=lambda asked, _: shelf.proof(asked),
                 show=shelf.code,

@@ -20,6 +20,8 @@ from quizkit.lab.report import Report, Timeline
 from quizkit.proof.judge import Judgement
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import Asked
+from quizkit.tutor.lineup import today
+from quizkit.tutor.queue import Queue
 from quizkit.tutor.study import Study
 from quizkit.ui.json_desk import JsonDesk
 
@@ -159,7 +161,7 @@ def session(
             desk,
             lambda: NOW,
             lang="en",
-            seed=1,
+            queue=lambda cards: Queue(entries, today(entries, cards, NOW, 1), 1),
             read=bank.questions.get,
             prove=prove,
             show=lambda _: CODE,
@@ -326,7 +328,7 @@ def test_a_session_nobody_writes_to_any_more_ends(bank: Bank, tmp_path: Path):
             desk,
             lambda: NOW,
             lang="en",
-            seed=1,
+            queue=lambda cards: Queue(entries, today(entries, cards, NOW, 1), 1),
             read=bank.questions.get,
             prove=prove,
             show=lambda _: None,
@@ -405,7 +407,7 @@ def test_endless_seconds_are_refused_and_half_a_character_ends_nothing(bank: Ban
             desk,
             lambda: NOW,
             lang="en",
-            seed=1,
+            queue=lambda cards: Queue(entries, today(entries, cards, NOW, 1), 1),
             read=bank.questions.get,
             prove=prove,
             show=lambda _: None,

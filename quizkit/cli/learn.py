@@ -1,0 +1,179 @@
+"""`quizkit learn` and `quizkit place`: a topic from its beginning, and the level to begin at."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quizkit.cli.common import BANK_HELP, LANG_HELP, choose_topics, language, library
+from quizkit.cli.study import open_desk, session
+
+if TYPE_CHECKING:
+    from quizkit.bank.library import Library
+    from quizkit.tutor.desk import Desk, Page
+    from quizkit.words import Lang
+
+_LANGS: "tuple[Lang, Lang]" = ("zh", "en")
+
+Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
+Spoken = Annotated[str | None, typer.Option("--lang", help=LANG_HELP)]
+Plain = Annotated[bool, typer.Option("--plain", help="Line by line, for screen readers and logs.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON lines, both ways.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(learn)
+    app.command()(place)
+
+
+def learn(
+    topic: Annotated[str, typer.Argument(help="A topic, as in pp.")],
+    again: Annotated[
+        bool, typer.Option("--again", help="From the beginning, also what was answered.")
+    ] = False,
+    runs: Annotated[
+        bool, typer.Option("--runs/--no-runs", help="Run what decides after each answer.")
+    ] = True,
+    seed: Annotated[int | None, typer.Option(help="The same seed, the same numbers.")] = None,
+    lang: Spoken = None,
+    plain: Plain = False,
+    json: Json = False,
+    bank: Banks = None,
+) -> None:
+    """Walk through a topic in reading order: its introduction, then question, run, question."""
+    from quizkit.paths import QUESTIONS
+    from quizkit.tutor.lineup import course
+    from quizkit.tutor.queue import Queue
+
+    spoken = language(lang)
+    wanted = choose_topics(QUESTIONS, bank or [], [topic])
+    shelves = library(bank or [], thorough=False)
+    entries = shelves.entries(wanted)
+    place = open_desk(json, plain, spoken)
+    with shelves:
+        read = _read(place, _introduction(shelves, topic, spoken))
+        if read is None:
+            return
+        order = shelves.topics()[topic].order
+        session(
+            entries,
+            shelves,
+            place,
+            lambda cards, number: Queue(
+                entries, course(entries, order, {} if again else cards), number, strict=True
+            ),
+            lang=read,
+            seed=seed,
+            runs=runs,
+            done=("study.course_done", {"topic": topic}),
+        )
+
+
+def place(
+    lang: Spoken = None, plain: Plain = False, json: Json = False, bank: Banks = None
+) -> None:
+    """Ten minutes of quick questions that find the level at which `study` begins."""
+    spoken = language(lang)
+    shelves = library(bank or [], thorough=False)
+    desk = open_desk(json, plain, spoken)
+    with shelves:
+        read = _read(desk, _offer(spoken))
+        level = find_level(shelves, desk, read) if read is not None else None
+    if read is not None and level is not None:
+        from quizkit.words import say
+
+        typer.echo(say("study.placed", read, level=level), err=True)
+
+
+def find_level(shelves: "Library", desk: "Desk", lang: "Lang") -> int | None:
+    """Ask the placement's questions, and settle the level they lead to, if they lead to one."""
+    import os
+    from datetime import UTC, datetime
+
+    from quizkit.settings import settle
+    from quizkit.tutor.placement import Placement
+
+    entries = shelves.entries()
+    number = int.from_bytes(os.urandom(4), "big")
+    placement = Placement(entries, number, lambda: datetime.now(UTC))
+    session(entries, shelves, desk, lambda _cards, _seed: placement, lang=lang, seed=number)
+    if placement.level is not None:
+        settle("level", str(placement.level))
+    return placement.level
+
+
+def offered(shelves: "Library", desk: "Desk", lang: "Lang") -> "Lang | None":
+    """Who is here for the first time may find their level first; None where they leave."""
+    page = _offer(lang)
+    while True:
+        match desk.read(page).name:
+            case "toggle":
+                page = _turned(page)
+            case "quit":
+                return None
+            case "skip":
+                return page.lang
+            case _:
+                level = find_level(shelves, desk, page.lang)
+                return _read(desk, _found(level, page.lang)) if level else page.lang
+
+
+def _read(desk: "Desk", page: "Page") -> "Lang | None":
+    """Have the page read; the language it was left in, or None where the learner leaves."""
+    while True:
+        match desk.read(page).name:
+            case "toggle":
+                page = _turned(page)
+            case "quit":
+                return None
+            case _:
+                return page.lang
+
+
+def _turned(page: "Page") -> "Page":
+    from dataclasses import replace
+
+    from quizkit.words import other
+
+    return replace(page, lang=other(page.lang))
+
+
+def _introduction(shelves: "Library", slug: str, lang: "Lang") -> "Page":
+    from quizkit.bank.model import Text
+    from quizkit.tutor.desk import Page
+    from quizkit.words import say
+
+    topics = shelves.topics()
+    topic = topics[slug]
+    needs = [topics[each] for each in topic.needs if each in topics]
+
+    def text(spoken: "Lang") -> str:
+        comma = "、" if spoken == "zh" else ", "
+        listed = comma.join(f"{each.title[spoken]} (`{each.slug}`)" for each in needs)
+        before = say("study.needs", spoken, topics=listed) if needs else ""
+        return f"{topic.intro[spoken].strip()}\n\n{before}".strip()
+
+    return Page(topic.title, Text(text("zh"), text("en")), lang)
+
+
+def _found(level: int, lang: "Lang") -> "Page":
+    from quizkit.bank.model import Text
+    from quizkit.tutor.desk import Page
+    from quizkit.words import say
+
+    title = Text(*(say("study.place_title", spoken) for spoken in _LANGS))
+    text = (say("study.placed", spoken, level=level) for spoken in _LANGS)
+    return Page(title, Text(*text), lang)
+
+
+def _offer(lang: "Lang") -> "Page":
+    from quizkit.bank.model import Text
+    from quizkit.tutor.desk import Page
+    from quizkit.tutor.placement import MINUTES, QUESTIONS
+    from quizkit.words import say
+
+    title = Text(*(say("study.place_title", spoken) for spoken in _LANGS))
+    count = {"minutes": MINUTES, "count": QUESTIONS}
+    text = (say("study.place_text", spoken, **count) for spoken in _LANGS)
+    return Page(title, Text(*text), lang)

@@ -1,0 +1,107 @@
+"""The placement: a staircase over topics that settles at the learner's level."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pytest
+
+from quizkit.bank.entry import Entry, entry
+from quizkit.bank.model import Question
+from quizkit.bank.reader import Bank
+from quizkit.tutor.placement import MINUTES, QUESTIONS, Placement
+
+NOW = datetime(2026, 3, 1, 8, tzinfo=UTC)
+TOPICS = ("comm", "dp", "tp", "pp")
+
+
+@pytest.fixture
+def question(bank: Bank) -> Question:
+    return bank.questions["pp/stages"]
+
+
+@pytest.fixture
+def shelf(question: Question) -> list[Entry]:
+    """Three questions of each topic and level."""
+    same = entry(question)
+    return [
+        same._replace(id=f"{topic}/{level}-{i}", topic=topic, level=level)
+        for topic in TOPICS
+        for level in range(1, 6)
+        for i in range(3)
+    ]
+
+
+def taken(
+    shelf: list[Entry], question: Question, knows: Callable[[Entry], bool], seed: int = 1
+) -> tuple[Placement, list[Entry]]:
+    """A placement taken by somebody who knows some of the questions."""
+    placement, known = Placement(shelf, seed, lambda: NOW), {each.id: each for each in shelf}
+    met: list[Entry] = []
+    while turn := placement.next():
+        met.append(known[turn.question])
+        placement.follow(question, knows(met[-1]))
+    return placement, met
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 4, 5])
+def test_who_knows_all_up_to_a_level_is_placed_there(
+    shelf: list[Entry], question: Question, level: int
+):
+    for seed in range(10):
+        placement, met = taken(shelf, question, lambda each: each.level <= level, seed)
+        assert placement.level in (level, min(5, level + 1))
+        assert len(met) == QUESTIONS
+        assert len({each.id for each in met}) == QUESTIONS
+
+
+def test_a_guess_now_and_then_moves_little(shelf: list[Entry], question: Question):
+    for seed in range(20):
+        lucky = {each.id for each in shelf if Random(f"{seed}{each.id}").random() < 0.25}
+        placement, _ = taken(
+            shelf, question, lambda each, by=lucky: each.level <= 3 or each.id in by, seed
+        )
+        assert placement.level in (3, 4, 5)
+
+
+def test_topics_take_turns_and_the_level_follows(shelf: list[Entry], question: Question):
+    _, met = taken(shelf, question, lambda _: True)
+    assert [each.level for each in met] == [2, 3, 4, *[5] * 9]
+    for start in range(0, QUESTIONS, len(TOPICS)):
+        assert {each.topic for each in met[start : start + len(TOPICS)]} == {*TOPICS}
+    _, met = taken(shelf, question, lambda _: False)
+    assert [each.level for each in met] == [2, *[1] * 11]
+
+
+def test_only_quick_kinds_and_as_many_as_there_are(shelf: list[Entry], question: Question):
+    few = [*shelf[:2], shelf[2]._replace(kind="essay")]
+    placement, met = taken(few, question, lambda _: True)
+    assert sorted(each.id for each in met) == sorted(each.id for each in few[:2])
+    assert placement.level == 4
+    nobody = Placement([], 1, lambda: NOW)
+    assert (nobody.next(), nobody.level, len(nobody)) == (None, None, 0)
+
+
+def test_ten_minutes_are_enough(shelf: list[Entry], question: Question):
+    now = [NOW]
+    placement = Placement(shelf, 1, lambda: now[0])
+    for _ in range(3):
+        assert placement.next()
+        placement.follow(question, True)
+    now[0] += timedelta(minutes=MINUTES)
+    assert placement.next() is None
+    assert placement.level == 5
+
+
+def test_an_undone_answer_does_not_count(shelf: list[Entry], question: Question):
+    placement = Placement(shelf, 1, lambda: NOW)
+    first = placement.next()
+    assert first
+    placement.follow(question, False)
+    second = placement.next()
+    placement.undo(first, second)
+    assert placement.next() is first
+    placement.follow(question, True)
+    assert placement.next() is second
+    placement.follow(question, True)
+    assert placement.level == 4

@@ -1,0 +1,119 @@
+"""The first minutes on a real terminal: a level found, a topic learnt from its beginning."""
+
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from quizkit.bank.library import Library
+from quizkit.diary import Diary
+from quizkit.paths import QUESTIONS
+from quizkit.tutor.placement import QUESTIONS as MANY
+
+Start = Callable[..., object]
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shipped bank, indexed once."""
+    cache = tmp_path_factory.mktemp("indexed") / "cache"
+    cache.mkdir()
+    with Library([QUESTIONS], cache):
+        pass
+    return cache
+
+
+@pytest.fixture
+def home(tmp_path: Path, indexed: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    shutil.copytree(indexed, folder / "cache")
+    return folder
+
+
+@pytest.fixture
+def quizkit(terminal, home: Path):
+    def start(*words: str, **more: str):
+        command = [sys.executable, "-m", "quizkit", *words]
+        return terminal(command, 100, 50, QUIZKIT_HOME=str(home), QUIZKIT_LANG="en", **more)
+
+    return start
+
+
+def answered(home: Path) -> int:
+    with Diary(home / "diary.sqlite3") as diary:
+        return len(diary.answers())
+
+
+def test_the_level_is_found_and_study_begins_there(quizkit, home: Path):
+    desk = quizkit("study")
+    desk.until("Where to begin")
+    desk.until("begin  t 中文  s skip")
+    desk.press("t")
+    desk.until("先定个级")
+    desk.press("?")
+    desk.until("开始做题")
+    desk.press("x", "\r")
+    for number in range(1, MANY + 1):
+        desk.until(f"{number}/{MANY}")
+        desk.until(" 选  Space")
+        desk.press("1")
+        desk.until("1-4 改评分")
+        desk.press("\r")
+    found = re.search(r"定级：第 ([1-5]) 级", desk.until("定级：第"))
+    assert found
+    assert answered(home) == MANY
+    assert (home / "config.yaml").read_text() == f"level: {found[1]}\n"
+    desk.press("\r")
+    desk.until("1/")
+    desk.press("q")
+    assert desk.close() == 0
+    assert desk.echoes
+    again = quizkit("study")
+    again.until("1/")
+    assert "Where to begin" not in again.text
+    again.press("\x03")
+    assert again.close() == 130
+
+
+def test_who_skips_it_begins_at_once_and_who_leaves_leaves(quizkit, home: Path):
+    desk = quizkit("study")
+    desk.until("Where to begin")
+    desk.press("q")
+    assert desk.close() == 0
+    assert not (home / "config.yaml").exists()
+    desk = quizkit("study")
+    desk.until("Where to begin")
+    desk.press("s")
+    desk.until("1/20")  # a day's share
+    desk.press("q")
+    assert desk.close() == 0
+
+
+def test_a_topic_from_its_introduction_on(quizkit, home: Path):
+    desk = quizkit("learn", "comm", "--no-runs")
+    desk.until("Collectives and topology")
+    desk.press("t")
+    desk.until("集合通信与拓扑")
+    desk.press("t", "\r")
+    desk.until("1/")
+    first = desk.text
+    desk.press("q")
+    assert desk.close() == 0
+    desk = quizkit("learn", "comm", "--no-runs")
+    desk.until("Collectives and topology")
+    desk.press("\r")
+    desk.until("1/")
+    assert desk.text.splitlines()[2] == first.splitlines()[2]  # where it was left
+    desk.press("\x03")
+    assert desk.close() == 130
+
+
+def test_a_topic_that_rests_on_others_says_so(quizkit):
+    desk = quizkit("study", "--topic", "dp", "--seed", "1")
+    desk.until("quizkit learn comm")
+    desk.press("q")
+    assert desk.close() == 0
