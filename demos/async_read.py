@@ -77,8 +77,9 @@ def overlapped(elements, group):
     second = torch.empty_like(first)
     work, _ = started(first, group, "overlap", lambda t: second.fill_(10 * (rank() + 1.0)))
     work.wait()
+    whole = first[-1].item()
     dist.all_reduce(second, group=group)
-    return first[-1].item(), second[-1].item()
+    return whole, second[-1].item()
 
 
 def reused(elements, group):
@@ -99,6 +100,7 @@ def main(elements: int = 1000) -> Metrics:
     early, late = looked_at(elements, group)
     first, second = overlapped(elements, group)
     whole = n * (n + 1) // 2
+    check("what is read before wait is rank 0's own part", on_rank_0(early), "==", 1)
     check("after wait the sum is whole", on_rank_0(late), "==", whole)
     check(
         "a tensor left alone is summed as it was",

@@ -194,7 +194,9 @@ def main(
     for each, rate in enumerate(rates):  # one process, all samples; it leaves out what is bad
         row, _ = gradient(truth, inputs[each].flatten(0, 1), targets[each].flatten(0, 1))
         if not bad(row) and (each != step or cause == "rate"):
-            update(truth, row, rate)
+            for weight in truth.parameters():
+                assert weight.grad is not None
+                weight.data -= rate * weight.grad
 
     if cause == "sample":
         inputs[step, culprit, 0, 0] = torch.inf
