@@ -158,6 +158,7 @@ def kept(tensors):
 
 def torchs(model, x, orders, caps, **options):
     """torch's DDP: its buckets' sizes in each backward, the last gradients, the bytes kept."""
+    from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
     from torch.nn.parallel import distributed as ddp
 
     place = torch.device("cpu") if dist.get_backend() == "gloo" else device()

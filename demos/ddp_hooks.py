@@ -143,6 +143,7 @@ def update(model):
 
 def torch_gradient(model, batches):
     """DDP: no_sync around the forward and backward of all micro-batches but the last."""
+    from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
     from torch.nn.parallel import DistributedDataParallel
 
     place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()

@@ -153,6 +153,7 @@ def found(model):
 
 def in_ddp(model, **options):
     """The model in torch's DDP."""
+    from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
     from torch.nn.parallel import DistributedDataParallel
 
     return DistributedDataParallel(model, **options)
