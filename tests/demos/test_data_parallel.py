@@ -75,7 +75,12 @@ def test_what_a_break_leaves_right(run: Run) -> None:
         assert "DDP's gradients equal one process" not in failed(run(2, name))
 
 
-@pytest.mark.parametrize("wrong", [{"batch": 0}, {"layers": 0}, {"width": 0}, {"steps": 21}])
+def test_the_deepest_and_longest_it_allows_stays_exact(run: Run) -> None:
+    for sizes in ({"batch": 3, "width": 2}, {"batch": 5, "width": 60}):
+        assert run(2, layers=8, steps=5, **sizes)["verdict"] == "pass", sizes
+
+
+@pytest.mark.parametrize("wrong", [{"batch": 0}, {"layers": 9}, {"width": 0}, {"steps": 6}])
 def test_what_cannot_be_run_is_refused(run: Run, wrong: dict[str, int]) -> None:
     report = run(2, **wrong)
     assert report["outcome"] == "refused"
