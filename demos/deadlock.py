@@ -180,9 +180,7 @@ def episode(name, own, targets, batches, patience):
     notes = [json.loads(talk.store.get(str(r))) if left[r] else [] for r in range(ranks())]
     waits = who_waits_for_whom(notes)
     ends = {each: followed(waits, each) for each in waits}
-    return SimpleNamespace(
-        talk=talk, weight=state.weight, stuck=stuck, late=late, notes=notes, ends=ends
-    )
+    return SimpleNamespace(talk=talk, state=state, stuck=stuck, late=late, notes=notes, ends=ends)
 
 
 def asked_torch(found, patience):
@@ -204,9 +202,12 @@ def data(steps, rows, culprit, spike):
     targets = 3 * both
     if 0 <= spike < steps:
         targets[spike, culprit] += JUMP
+    logged = 0.0
     for x, y in zip(both, targets, strict=True):
+        losses = ((weight * x - y) ** 2).sum(-1)
+        logged = losses.sum().item() if (losses > JUMP).any() else logged
         weight -= LR * ((weight * x - y) * x).mean().item()
-    return inputs, targets, weight
+    return inputs, targets, weight, logged
 
 
 def main(
@@ -222,11 +223,11 @@ def main(
     if steps < 1 or rows < 1 or not 1 <= short <= steps:
         refuse(f"take at least 1 step, 1 row, and a --short of 1 to {max(steps, 1)}")
     n, culprit = ranks(), culprit % ranks()
-    inputs, targets, weight = data(steps, rows, culprit, spike)
+    inputs, targets, weight, logged = data(steps, rows, culprit, spike)
     mine = inputs[:, rank()].contiguous(), targets[:, rank()]
 
     even = episode("even", *mine, steps, 4 * patience)
-    weight_error = everyone(abs(even.weight - weight)).max().item()
+    weight_error = everyone(abs(even.state.weight - weight)).max().item()
     circle = max(len(ring) for _, ring in [*even.ends.values(), (-1, [])])
     differs = first_difference(even.notes)
 
@@ -238,6 +239,7 @@ def main(
     check("every rank gets through", even.stuck, "==", 0)
     check("ranks that meet mean the same call", max(differs), "==", 0)
     check("weight equals one process", weight_error, "<", 1e-12)
+    check("the losses add up", abs(even.state.logged - logged), "<=", 1e-12 * logged)
     check("all others wait for the one that left", uneven.stuck, "==", n - 1)
     check("the notes name the one that left", behind, "==", culprit if n > 1 else -1)
     return {

@@ -128,3 +128,10 @@ def test_a_call_that_all_have_entered_is_not_waited_for() -> None:
 def test_calls_are_compared_group_by_group() -> None:
     assert PAPER.first_difference(notes("a:x b:y", "b:y a:x")) == [0, 0]
     assert PAPER.first_difference(notes("a:x a:y", "a:x b:z a:w a:y")) == [2, 3]
+
+
+def test_a_call_that_is_done_is_not_waited_in() -> None:
+    # A message that was buffered: its sender has gone on, though nobody has come for it.
+    assert PAPER.who_waits_for_whom(notes("a b!", "b! a"[:2])) == {}
+    assert PAPER.who_waits_for_whom(notes("a a", "a")) == {}
+    assert PAPER.who_waits_for_whom(notes("a a!", "a")) == {0: 1}
