@@ -209,6 +209,8 @@ def main(elements: int = 1200, spread: float = 0.5, peak: float = 40000.0) -> Me
     check("fp16: nearly the mean", max_error(means["fp16"], exact) / bound, "<", 1)
     for name, mean in zip(("hops", "owner", "all"), one_process(rows), strict=True):
         check(f"{name}: equals one process", max_error(means[name], mean) / peak, "<", 1e-7)
+    check("fp16: half the bytes", 2 * sent["fp16"], "==", sent["fp32"])
+    check("codes: a quarter of the bytes", 4 * sent["wrapped"], "==", sent["fp32"])
     for name in ("hops", "owner"):
         check(f"{name}: 1 byte an entry, 4 a scale", sent[name], "==", 2 * (n - 1) * (chunk + 4))
 

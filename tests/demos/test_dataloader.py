@@ -8,6 +8,7 @@ from .conftest import Run, failed
 
 DEMO = find("dataloader")
 COMPUTE = 3.0
+EVEN = {"slow_every": 0, "reduction": 1.0}
 
 pytestmark = pytest.mark.demo
 
@@ -30,7 +31,7 @@ def test_odd_settings_are_right(run: Run, ranks: int, args: dict[str, float]) ->
 def test_a_step_takes_the_longer_with_loaders_and_the_sum_without(
     run: Run, load: float, loaders: int
 ) -> None:
-    measured = run(2, load=load, loaders=loaders, reduction=0.0, buckets=1)["metrics"]
+    measured = run(2, load=load, loaders=loaders, reduction=0.0, buckets=1, slow_every=0)["metrics"]
     assert measured["step_inline"] == load + COMPUTE
     longer = max(load / loaders, COMPUTE)
     assert measured["step_one"] == measured["step_deep"] == pytest.approx(longer, rel=1e-6)
@@ -38,14 +39,15 @@ def test_a_step_takes_the_longer_with_loaders_and_the_sum_without(
 
 def test_depth_helps_where_loads_vary(run: Run) -> None:
     # 2, 6 and 2 to load, 10 on the way to 3 steps of 3.5: enough, if there is room to work ahead.
-    measured = run(2, slow_every=3, load=2.0, loaders=1)["metrics"]
+    given = {"slow_every": 3, "load": 2.0, "loaders": 1, "reduction": 1.0}
+    measured = run(2, **given)["metrics"]
     assert measured["step_deep"] == 3.5 < measured["step_one"]
-    assert run(2, slow_every=3, load=2.0, loaders=1, depth=1)["metrics"]["step_deep"] > 4
+    assert run(2, **given, depth=1)["metrics"]["step_deep"] > 4
 
 
 @pytest.mark.parametrize("slow", [0, 2])
 def test_the_all_reduce_looks_slow_on_all_but_the_slow_rank(run: Run, slow: int) -> None:
-    even, measured = run(3)["metrics"], run(3, slow_rank=slow)["metrics"]
+    even, measured = (run(3, slow_rank=each, **EVEN)["metrics"] for each in (-1, slow))
     others = [each for each in range(3) if each != slow]
     assert measured["step_deep"] == 6.0 > even["step_deep"]
     for each in others:
@@ -57,7 +59,7 @@ def test_the_all_reduce_looks_slow_on_all_but_the_slow_rank(run: Run, slow: int)
 
 def test_buckets_hide_what_is_ready_early(run: Run) -> None:
     for buckets, exposed in ((1, 1.0), (4, 0.25)):
-        measured = run(2, buckets=buckets, load=0.0)["metrics"]
+        measured = run(2, buckets=buckets, load=0.0, reduction=1.0)["metrics"]
         assert measured["step_deep"] == COMPUTE + exposed
         assert measured["transfer"][0] * measured["step_deep"] == pytest.approx(1.0)
 
