@@ -19,8 +19,8 @@ pytestmark = pytest.mark.demo
         (1, {"scale_log2": 0}),
         (2, {"growth_interval": 1, "steps": 9}),
         (3, {"bad": 0, "rows": 1}),
-        (5, {"bad": 4, "spike": 1e9}),
-        (3, {"scale_log2": 24, "steps": 20}),
+        (5, {"bad": 1, "spike": 1e9, "steps": 2}),
+        (2, {"scale_log2": 24, "steps": 12}),
         (4, {"spike": 0.0, "limit": 1.0}),
     ],
 )
@@ -32,7 +32,7 @@ def test_shards_step_as_one_process_under_torchs_scaler(
     assert report["metrics"]["weight_error"] < 1e-12
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("ranks", [2, 4])
 def test_a_sum_shows_an_overflow_to_all_and_a_shard_to_its_owner(run: Run, ranks: int) -> None:
     measured = run(ranks)["metrics"]
     others = [0] * (ranks - 1)
