@@ -1,14 +1,12 @@
 """DDP's buckets: an all-reduce starts when its bucket's last gradient is there, in a fixed order.
 
 The trick
-    Who shares a bucket is fixed before backward, so that all ranks sum the same tensors together.
-    A bucket is closed once it holds its cap or more: it may be larger than the cap. The first
-    backward has one bucket of everything; then they are cut anew in the order in which gradients
-    became ready on rank 0, the first at a small cap so that sums start early. (With
-    find_unused_parameters they are cut in the order of registration, start back to front, and
-    stay.) No bucket overtakes another: collectives meet by their order, not by their names.
-    What is left of the sums when backward ends is exposed; the last bucket never hides. Sizes and
-    caps are in units: --unit 1048576 makes them MiB. --against: forward runs the other way.
+    Who shares a bucket is fixed before backward. It is closed once it holds its cap or more, so it
+    may be larger. The first backward has one bucket of everything; then they are cut anew, in the
+    order in which gradients became ready on rank 0, the first at a small cap to start early. (With
+    find_unused_parameters: as registered, started back to front, for good.) None overtakes another:
+    collectives meet by order, not by name. What is left of the sums when backward ends is exposed.
+    Sizes are in units: --unit 1048576 makes them MiB. --against: forward runs the other way.
 
 Watch
     grad_error                   largest difference from one process on all ranks' rows
@@ -110,7 +108,7 @@ class Reducer:
 
     def __init__(self, model, buckets, clock, times):
         weights, self.model, self.clock, self.times = model.weights, model, clock, times
-        self.home, self.hooks = {}, {}
+        self.buckets, self.home, self.hooks = buckets, {}, {}
         self.rows, self.arrived, self.started = [], [], []
         for number, bucket in enumerate(buckets):
             lengths = [weights[i].numel() for i in bucket]
@@ -157,22 +155,23 @@ def kept(tensors):
 
 
 def torchs(model, x, orders, caps, **options):
-    """torch's DDP: its buckets' sizes in each backward, the last gradients, the bytes kept."""
+    """torch's DDP: who shares its buckets in each backward, the last gradients, the bytes kept."""
     from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
     from torch.nn.parallel import distributed as ddp
 
     place = torch.device("cpu") if dist.get_backend() == "gloo" else device()
     before = dist._DEFAULT_FIRST_BUCKET_BYTES, ddp._DEFAULT_BUCKET_CAP_MB
-    # Its defaults are 1 and 25 MiB; smaller ones in their place are quicker to look at.
+    # Defaults of 1 and 25 MiB give way to smaller ones, which are quicker to look at.
     dist._DEFAULT_FIRST_BUCKET_BYTES, ddp._DEFAULT_BUCKET_CAP_MB = caps[0], caps[-1] / 2**20
-    replica, seen, sizes = deepcopy(model).to(place), [], []
+    replica, seen, shared_by = deepcopy(model).to(place), [], []
+    number = {weight: i for i, weight in enumerate(replica.weights)}
     if "find_unused_parameters" in options:  # it warns if it finds none
         replica.unused = torch.nn.Parameter(torch.empty(0, dtype=torch.float64))
     module = ddp.DistributedDataParallel(replica, **options)
     dist._DEFAULT_FIRST_BUCKET_BYTES, ddp._DEFAULT_BUCKET_CAP_MB = before
 
     def hook(_, bucket):
-        seen.append(bucket.buffer())
+        seen.append((bucket.buffer(), {number[w] for w in bucket.parameters() if w in number}))
         work = dist.all_reduce(bucket.buffer().div_(ranks()), async_op=True)
         return work.get_future().then(lambda done: done.value()[0])
 
@@ -181,8 +180,9 @@ def torchs(model, x, orders, caps, **options):
         seen.clear()
         module.zero_grad()
         module(x.to(place), order).square().mean().backward()
-        sizes.append([row.nbytes for row in seen])
-    return sizes, replica.gradient(), kept([*seen, *(w.grad for w in replica.weights)])
+        shared_by.append([members for _, members in seen])
+    grads = [weight.grad for weight in replica.weights]
+    return shared_by, replica.gradient(), kept([row for row, _ in seen] + grads)
 
 
 def needed(order, buckets):
@@ -248,8 +248,8 @@ def main(
     seen, theirs, views = torchs(model, mine, [forward] * 2, caps, gradient_as_bucket_view=True)
     check("gradients equal torch's", max_error(rebuilt.gradient.to(theirs), theirs), "<", 1e-12)
     still, _, copies = torchs(model, mine, [forward], caps, find_unused_parameters=True)
-    same = [whole.sizes, rebuilt.sizes, registered.sizes] == seen + still
-    check("buckets are torch's", int(same), "==", 1)
+    ours = [[set(bucket) for bucket in each.buckets] for each in (whole, rebuilt, registered)]
+    check("buckets are torch's", int(ours == seen + still), "==", 1)
     check("memory is torch's", rebuilt.kept, "==", views)
 
     metrics = {"grad_error": compared(max(errors))}

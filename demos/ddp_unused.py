@@ -210,6 +210,8 @@ def main(
         check("what nobody used is left alone", int(absent[0] == absent[1]), "==", 1)
         if absent[0] == absent[1]:
             grad_error = max(grad_error, max_error(row(found(ours)), row(found(alone))))
+    marked = hand.users[ours.branch.weight]
+    check("marks tell how many used it", marked, "==", skips.count(False))
     check("gradients equal one process", grad_error, "<", 1e-12)
     weight_error = max_error(row(ours.parameters()), row(alone.parameters()))
     check("weights equal one process", weight_error, "<", 1e-12)
