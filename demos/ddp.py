@@ -221,12 +221,14 @@ def main(
     check("replicas stay alike", from_rank_0(ends), "==", 0.0)
     check("buffers follow rank 0's samples", max_error(model.entered, seen), "<", 1e-12)
 
-    theirs = []
+    # gloo takes a tensor from host memory only.
+    place = "cpu" if torch.distributed.get_backend() == "gloo" else device()
+    there, theirs = (deepcopy(drawn).to(place), [each.to(place) for each in mine]), []
     for loss in (share_of_loss, cross_entropy, partial(cross_entropy, reduction="sum")):
-        theirs.append(averaged(DistributedDataParallel, drawn, mine, loss))
+        theirs.append(averaged(DistributedDataParallel, *there, loss).to(device()))
         error = relative(averaged(Replica, drawn, mine, loss), theirs[-1])
         check("gradients equal torch's DDP", error, "<", 1e-12)
-    kept = pushed(DistributedDataParallel, drawn, mine[0])
+    kept = pushed(DistributedDataParallel, there[0], there[1][0])
     same = pushed(Replica, drawn, mine[0]) == kept
     check("sends no less and no more than torch's DDP", same, "==", True)
 

@@ -186,12 +186,15 @@ def main(
     check("no row would be done sooner elsewhere", sooner, ">=", longest)
 
     mine = my_rows(batch, held, 0)
+    # gloo takes a tensor from host memory only.
+    place = "cpu" if torch.distributed.get_backend() == "gloo" else device()
 
     def by_torch(weight):
         """The gradient that torch's DDP averages over ranks, each rank's mean times its weight."""
-        replica = DistributedDataParallel(deepcopy(origin))
-        (mse_loss(replica(rows[0][mine]), rows[1][mine]) * weight).backward()
-        return take_gradient(replica)
+        replica = DistributedDataParallel(deepcopy(origin).to(place))
+        inputs, targets = (each[mine].to(place) for each in rows)
+        (mse_loss(replica(inputs), targets) * weight).backward()
+        return take_gradient(replica).to(device())
 
     def relative(gradient):
         return ((gradient - true_gradients[0]).norm() / true_gradients[0].norm()).item()
