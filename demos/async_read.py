@@ -56,7 +56,7 @@ def started(tensor, group, name, meanwhile):
     store = dist.PrefixStore(name, _get_default_store())
     if rank() > 0:
         store.get("go on")  # blocks until rank 0 has left the word
-    work = dist.all_reduce(tensor, group=group, async_op=True)
+    work = dist.all_reduce(tensor, async_op=True, group=group)
     found = meanwhile(tensor)
     store.set("go on", "yes")
     return work, found

@@ -129,7 +129,7 @@ def train(own, targets, batches, talk, state):
         spikes = talk.total("all", "spikes", loss > JUMP)
         if spikes > 0:
             state.logged = talk.total("all", "loss", loss)
-    return 0  # ranks have been waited for in vain
+    return 0  # nobody was waited for in vain
 
 
 def who_waits_for_whom(notes):
