@@ -68,7 +68,7 @@ import torch
 TOPIC = "comm"
 
 FITTED = (1, 2048, 16384, 65536)  # elements of the messages that are bounced
-REPEATS = 5
+REPEATS = 3
 
 
 def free(message, slower=1.0):
