@@ -110,9 +110,9 @@ def share_of_loss(logits, labels):
 
 def average_gradients(model):
     """Every rank ends up with the mean of all ranks' gradients, bit for bit the same."""
+    mean = ring_sum(gradient_of(model)) / ranks()
     for weight in model.parameters():
-        total = ring_sum(weight.grad)
-        weight.grad = total / ranks()
+        weight.grad, mean = mean[: weight.numel()].view_as(weight), mean[weight.numel() :]
 
 
 def update(model, momentum):
@@ -272,15 +272,16 @@ BREAKS = {
         source="cross_entropy's default mean under DDP; ranks rarely have equally many tokens",
     ),
     "sum-not-divided": Break(
-        old="weight.grad = total / ranks()",
-        new="weight.grad = total",
+        old="ring_sum(gradient_of(model)) / ranks()",
+        new="ring_sum(gradient_of(model))",
         expect="gradients equal one process",
         ranks=2,
         source="dist.all_reduce sums by default: N times the gradient, and replicas stay alike",
     ),
     "matrices-only": Break(
-        old="total = ring_sum(weight.grad)",
-        new="total = ring_sum(weight.grad) if weight.dim() > 1 else weight.grad * ranks()",
+        old="weight.grad, mean = mean[: weight.numel()].view_as(weight)",
+        new="part = mean[: weight.numel()].view_as(weight)\n"
+        "        weight.grad, mean = part if weight.dim() > 1 else weight.grad",
         expect="replicas stay alike",
         ranks=2,
         source="a list of parameters to reduce that misses some: their copies part at once",
