@@ -32,6 +32,7 @@ SETTINGS: Mapping[str, Setting] = {
     setting.name: setting
     for setting in (
         Setting("lang", None, choices=("zh", "en"), variable="QUIZKIT_LANG"),
+        Setting("answer_in", None, choices=("zh", "en")),
         Setting("level", 1, least=1, most=5),
         Setting("plain", False),
         Setting("bank", ()),

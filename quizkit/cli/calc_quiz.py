@@ -19,7 +19,7 @@ from quizkit.calc.figure import Figure, Value
 from quizkit.calc.sheet import CalcError, Quiz, Sheet, Worked, option
 from quizkit.cli.calc_options import parsed
 from quizkit.cli.laboratory import Laboratory
-from quizkit.cli.study import open_desk
+from quizkit.cli.session import open_desk
 from quizkit.diary import Diary
 from quizkit.errors import UsageError
 from quizkit.paths import diary_file

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quizkit.cli.common import BANK_HELP, LANG_HELP, choose_topics, language, library
-from quizkit.cli.study import open_desk, session
+from quizkit.cli.session import open_desk, session
 
 if TYPE_CHECKING:
     from quizkit.bank.library import Library
@@ -170,10 +170,10 @@ def _found(level: int, lang: "Lang") -> "Page":
 def _offer(lang: "Lang") -> "Page":
     from quizkit.bank.model import Text
     from quizkit.tutor.desk import Page
-    from quizkit.tutor.placement import MINUTES, QUESTIONS
+    from quizkit.tutor.placement import LENGTH, MINUTES
     from quizkit.words import say
 
     title = Text(*(say("study.place_title", spoken) for spoken in _LANGS))
-    count = {"minutes": MINUTES, "count": QUESTIONS}
+    count = {"minutes": MINUTES, "count": LENGTH}
     text = (say("study.place_text", spoken, **count) for spoken in _LANGS)
     return Page(title, Text(*text), lang)

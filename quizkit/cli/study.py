@@ -1,22 +1,19 @@
 """`quizkit study` and `quizkit due`: the tutor at a terminal, at a pipe, or in JSON lines."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language, library
+from quizkit.cli.session import open_desk, session
 
 if TYPE_CHECKING:
     from quizkit.answer import Card
-    from quizkit.bank.entry import Entry
     from quizkit.bank.library import Library
     from quizkit.tutor.agenda import Agenda
-    from quizkit.tutor.desk import Desk
     from quizkit.tutor.lineup import Allowance
-    from quizkit.tutor.study import Turns
-    from quizkit.tutor.verdict import Note
     from quizkit.words import Lang
 
 Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
@@ -41,6 +38,9 @@ def study(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed, the same questions.")] = None,
     lang: Spoken = None,
+    answer_in: Annotated[
+        str | None, typer.Option(help="Write in the other language than you read: zh or en.")
+    ] = None,
     plain: Annotated[
         bool, typer.Option("--plain", help="Line by line, for screen readers and logs.")
     ] = False,
@@ -82,56 +82,16 @@ def study(
             lineup = today(entries, cards, now, number, limit=limit, allowance=share, start=start)
             return Queue(entries, lineup, number)
 
-        session(entries, shelves, place, queue, lang=spoken, seed=seed, topics=topic or ())
-
-
-def session(
-    entries: "Sequence[Entry]",
-    shelves: "Library",
-    desk: "Desk",
-    queue: "Callable[[Mapping[str, Card], int], Turns]",
-    *,
-    lang: "Lang",
-    seed: int | None,
-    topics: Sequence[str] = (),
-    runs: bool = False,
-    done: "Note | None" = None,
-) -> None:
-    """Ask what the queue brings; `done` is said where it brings nothing at all."""
-    import os
-    from datetime import UTC, datetime
-
-    from quizkit.cli.laboratory import Laboratory
-    from quizkit.diary import Diary
-    from quizkit.paths import diary_file
-    from quizkit.tutor.study import Study
-    from quizkit.words import say
-
-    number = seed if seed is not None else int.from_bytes(os.urandom(4), "big")
-    with Diary(diary_file()) as diary, Laboratory(entries) as lab:
-        study = Study(
+        session(
             entries,
-            diary,
-            desk,
-            lambda: datetime.now(UTC),
-            lang=lang,
-            queue=lambda cards: queue(cards, number),
-            read=shelves.question,
-            prove=lab.prove,
-            show=lab.show,
-            runs=runs,
-            greeting=lambda cards: _foundations(shelves, topics, cards, lang),
-            myths=shelves.myths(),
+            shelves,
+            place,
+            queue,
+            lang=spoken,
+            answer_in=_answer_in(answer_in),
+            seed=seed,
+            topics=topic or (),
         )
-        if done and not study.left:
-            typer.echo(say(done[0], lang, **done[1]))
-            return
-        lab.warm_soon()
-        try:
-            study.run()
-        except KeyboardInterrupt:
-            typer.echo(say("study.left", lang), err=True)
-            raise typer.Exit(130) from None
 
 
 def due(
@@ -193,23 +153,6 @@ def _is_first_time() -> bool:
         return not diary.news(0)[1]
 
 
-def _foundations(
-    shelves: "Library", topics: Sequence[str], cards: "Mapping[str, Card]", lang: "Lang"
-) -> "Note | None":
-    """What a topic rests on and the learner has hardly met."""
-    from quizkit.tutor.lineup import HELD
-
-    known = shelves.topics()
-    needs = {need for topic in topics for need in known[topic].needs} - {*topics}
-    held = {name.split("/")[0] for name, card in cards.items() if card.stability >= HELD}
-    missing = sorted(need for need in needs - held if need in known)
-    if not missing:
-        return None
-    comma = "、" if lang == "zh" else ", "
-    named = comma.join(f"{known[each].title[lang]} ({each})" for each in missing)
-    return "study.foundations", {"topics": named, "first": missing[0]}
-
-
 def _tell_broken(shelves: "Library", topics: Collection[str] | None, lang: "Lang") -> None:
     from quizkit.words import say
 
@@ -217,6 +160,16 @@ def _tell_broken(shelves: "Library", topics: Collection[str] | None, lang: "Lang
     broken = {problem.file for problem in problems if problem.severity == "error"}
     if broken:
         typer.echo(say("study.broken", lang, count=len(broken)), err=True)
+
+
+def _answer_in(option: str | None) -> "Lang | None":
+    from quizkit.errors import UsageError
+    from quizkit.settings import settings
+
+    chosen = option or settings()["answer_in"].value
+    if chosen not in (None, "zh", "en"):
+        raise UsageError("lang", name=chosen)
+    return "zh" if chosen == "zh" else "en" if chosen == "en" else None
 
 
 def _levels(text: str | None) -> tuple[int, int]:
@@ -238,22 +191,6 @@ def _kinds(wanted: Sequence[str]) -> Sequence[str]:
         if kind not in KINDS:
             raise UsageError("kind", name=kind, hint=nearest(kind, KINDS))
     return wanted
-
-
-def open_desk(json: bool, plain: bool, lang: "Lang") -> "Desk":
-    """Where questions are shown and answered: a screen, lines, or JSON lines."""
-    import os
-    import sys
-
-    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # it was closed: `<&-`
-        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
-    if json:
-        from quizkit.ui.json_desk import JsonDesk
-
-        return JsonDesk(sys.stdin.fileno(), sys.stdout.buffer)
-    from quizkit.ui.desks import desk
-
-    return desk(lang, plain)
 
 
 def _print_json(found: "Agenda") -> None:

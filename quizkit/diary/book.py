@@ -64,6 +64,14 @@ class Diary:
         """Every row, in the order in which they came."""
         return [_unpacked(row) for row in self._file.rows(_SELECT)]
 
+    def last(self, question: str) -> Answer | None:
+        """The latest answer to a question that counts."""
+        query = f"""select {_NAMES} from answers as a where question = ? and right is not null
+            and not exists (select 1 from answers as u where u.undoes = a.uuid)
+            order by id desc limit 1"""  # noqa: S608
+        rows = self._file.rows(query, (question,))
+        return _unpacked(rows[0]) if rows else None
+
     def log(self, event: Event) -> None:
         """Add what happened beside the answers. When this returns, it is on disk."""
         note = json.dumps(event.note, ensure_ascii=False)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from quizkit.answer import Answer
 from quizkit.bank.model import Question, Text
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.verdict import Note, Verdict
@@ -51,7 +52,8 @@ class Command:
 class Moment:
     """Everything there is to show now. In phase "verdict" the answer is already on disk.
 
-    `names` says in words what each myth is.
+    `names` says in words what each myth is, `before` is the learner's last answer to this question,
+    `answer_in` the language to answer in where it is not the one of the question.
     """
 
     phase: Phase
@@ -74,6 +76,8 @@ class Moment:
     followup: Question | None = None
     message: Note | None = None
     names: Mapping[str, Text] = field(default_factory=dict[str, Text])
+    before: Answer | None = None
+    answer_in: Lang | None = None
 
     @property
     def question(self) -> Question:

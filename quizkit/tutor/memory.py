@@ -32,6 +32,7 @@ TARGETS: Mapping[Kind, float] = {
 _SLOW = 3.0
 _QUICK = 0.5
 _FULL = 0.75
+_NEARLY = 0.8
 
 AGAIN, HARD, GOOD, EASY = 1, 2, 3, 4
 
@@ -41,11 +42,12 @@ def rate(
 ) -> int:
     """The grade (1-4) that follows from what happened.
 
-    Again: wrong. Hard: right, but with a hint, by a guess, with reasons missing, or in more than
+    Again: wrong. Hard: wrong in one part of many (6 gaps of 7, an order with two steps swapped), or
+    right, but with a hint, by a guess, with reasons missing, or in more than
     three times the kind's target. Easy: sure, without a hint, in half the target. Else good.
     """
     if not right:
-        return AGAIN
+        return HARD if score >= _NEARLY and not hints else AGAIN
     target = TARGETS[kind]
     if hints or sure is False or score < _FULL or seconds > _SLOW * target:
         # An essay passes from 70 %: what is missing up to full marks is what makes it hard.

@@ -10,11 +10,11 @@ from random import Random
 from quizkit.bank.entry import Entry
 from quizkit.bank.model import Question
 from quizkit.tutor.lineup import HIGHEST, shuffled
-from quizkit.tutor.queue import Turn
 from quizkit.tutor.record import Clock
+from quizkit.tutor.turns import Turn
 
 MINUTES = 10
-QUESTIONS = 12
+LENGTH = 12
 _FIRST = 2
 _WARM_UP = 3  # answers that only lead to where it begins to be interesting
 
@@ -29,15 +29,16 @@ class Placement:
         self._until: datetime | None = None
         quick = [each for each in entries if each.kind == "choice"]
         self._left = sorted(quick, key=lambda each: shuffled(seed, each.id))
-        self._size = min(QUESTIONS, len(self._left))
+        self._size = min(LENGTH, len(self._left))
         self._asked: list[Entry] = []
-        self._steps: list[int] = []
+        self._steps: dict[str, int] = {}
         self._back: list[Turn] = []
 
     @property
     def level(self) -> int | None:
         """The level found, or None before anything was answered."""
-        met = [each.level for each in self._asked[: len(self._steps)]] + [self._next_level()]
+        met = [each.level for each in self._asked if each.id in self._steps]
+        met.append(self._next_level())
         settled = met[_WARM_UP:] or met[-1:]
         return round(sum(settled) / len(settled)) if self._steps else None
 
@@ -64,7 +65,7 @@ class Placement:
     def undo(self, turn: Turn, then: Turn | None = None) -> None:
         """Ask that one again, and after it the one that was on the screen."""
         self._back += [each for each in (then, turn) if each]
-        self._steps = self._steps[:-1]
+        self._steps.pop(turn.question, None)
 
     def repeats(self, turn: Turn) -> bool:
         """Nothing comes back: it is no lesson."""
@@ -79,10 +80,10 @@ class Placement:
 
     def follow(self, question: Question, right: bool) -> None:
         """One step up or down."""
-        self._steps.append(1 if right else -1)
+        self._steps[question.id] = 1 if right else -1
 
     def _next_level(self) -> int:
         level = _FIRST
-        for step in self._steps:
+        for step in self._steps.values():
             level = min(HIGHEST, max(1, level + step))
         return level

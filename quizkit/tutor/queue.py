@@ -1,25 +1,16 @@
 """What to ask next: a lineup of questions, and how it changes with what happens."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from random import Random
 
 from quizkit.bank.entry import Entry
 from quizkit.bank.model import Question
 from quizkit.tutor.lineup import HANDFUL, Lineup, shuffled
 from quizkit.tutor.mixing import mixed
+from quizkit.tutor.turns import Turn
 
 _LATER = 2
 """A question with the same myth comes after this many others."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Turn:
-    """A question to ask, and with which seed. Each is one of its kind, however often it is put."""
-
-    question: str
-    seed: int
-    repeat: bool = False
 
 
 class Queue:

@@ -9,7 +9,7 @@ from quizkit.answer import Answer
 from quizkit.bank.model import Cloze, Essay, Question, Text
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.desk import Moment, Summary
-from quizkit.tutor.queue import Turn
+from quizkit.tutor.turns import Turn
 from quizkit.tutor.verdict import Note, Verdict
 from quizkit.words import Lang
 
@@ -35,6 +35,7 @@ class Sitting:
     say: bool = False
     proof: "ProofView | None" = None
     message: Note | None = None
+    before: Answer | None = None
 
     @property
     def question(self) -> Question:
@@ -49,7 +50,9 @@ class Sitting:
             draft = parts.get("text") if isinstance(self.question, Essay) else None
             draft = dict(parts) if isinstance(self.question, Cloze) else draft
         # A hint that was read stays read.
-        return Sitting(self.turn, self.asked, hints=self.hints, draft=draft, flag=self.flag)
+        again = Sitting(self.turn, self.asked, hints=self.hints, draft=draft, flag=self.flag)
+        again.before = self.before
+        return again
 
     def moment(self, lang: Lang, number: int, total: int) -> Moment:
         """What of it there is to show."""
@@ -71,6 +74,7 @@ class Sitting:
             flagged=self.flag is not None,
             proof=self.proof,
             message=self.message,
+            before=self.before,
         )
 
 

@@ -7,21 +7,22 @@ diary to go on.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from quizkit.answer import Card
 from quizkit.bank.entry import Entry
-from quizkit.bank.model import Question, Text
+from quizkit.bank.model import Essay, Question, Text
 from quizkit.diary import Diary
 from quizkit.errors import QuizkitError
 from quizkit.tutor.asked import Asked, ask
+from quizkit.tutor.corrected import corrected, flagged
 from quizkit.tutor.desk import Command, Desk, Given, Moment, Summary
 from quizkit.tutor.grade import grade
 from quizkit.tutor.lineup import due
 from quizkit.tutor.memory import Memory
-from quizkit.tutor.queue import Turn
 from quizkit.tutor.record import Clock, Effort, Recorder
 from quizkit.tutor.sitting import Sitting, summed_up
+from quizkit.tutor.turns import Turn, Turns
 from quizkit.tutor.verdict import Note, UnreadableError
 from quizkit.words import Lang, other, say
 
@@ -33,50 +34,14 @@ Read = Callable[[str], Question | None]
 Prove = Callable[[Asked, object], "ProofView"]
 Show = Callable[[Question], "Excerpt | None"]
 
-
 _AFTERWARDS = ("prove", "why", "say", "grade", "right")
-
-
-class Turns(Protocol):
-    """What a session takes its questions from."""
-
-    ahead: bool
-    spared: int
-
-    def __len__(self) -> int:
-        """How many are still to come."""
-        ...
-
-    def next(self) -> Turn | None:
-        """The next one, or None at the end."""
-        ...
-
-    def undo(self, turn: Turn, then: Turn | None = None) -> None:
-        """Ask that one again, and after it the one that was on the screen."""
-        ...
-
-    def repeats(self, turn: Turn) -> bool:
-        """Whether it would come back if it went wrong now."""
-        ...
-
-    def wrong(self, turn: Turn, myth: str | None) -> None:
-        """It was answered wrong."""
-        ...
-
-    def following(self, question: Question, right: bool) -> str | None:
-        """What comes next because of this answer, if anything does."""
-        ...
-
-    def follow(self, question: Question, right: bool) -> None:
-        """It was answered."""
-        ...
 
 
 class Study:
     """One session over some questions, each of which is read when its turn comes.
 
-    With `runs` each answer's proof is run before the next question; `greeting` is said with the first
-    question; it may depend on what is remembered.
+    With `runs` each answer's proof is run before the next question. `greeting` is said with the
+    first question and may depend on what is remembered. `answer_in` is the language to answer in.
     """
 
     def __init__(
@@ -91,6 +56,7 @@ class Study:
         read: Read,
         prove: Prove,
         show: Show,
+        answer_in: Lang | None = None,
         runs: bool = False,
         greeting: Callable[[Mapping[str, Card]], Note | None] | None = None,
         myths: Mapping[str, Text] | None = None,
@@ -104,6 +70,8 @@ class Study:
         self._show = show
         self._myths = myths or {}
         self._memory = Memory(diary, entries)
+        self._diary = diary
+        self._answer_in: Lang | None = answer_in
         self._queue = queue(self._memory.cards)
         self._runs = runs
         self._recorder = Recorder(diary, clock)
@@ -138,7 +106,8 @@ class Study:
             # Its demo cannot be read: the others are asked all the same.
             self._message = (f"errors.{error.key}", error.values)
             return None
-        return Sitting(turn, asked, message=("study.again", {}) if turn.repeat else None)
+        said: Note | None = ("study.again", {}) if turn.repeat else None
+        return Sitting(turn, asked, message=said, before=self._diary.last(turn.question))
 
     def _question(self, sitting: Sitting) -> bool:
         """Until it is answered or left; False is the end of the session."""
@@ -187,9 +156,19 @@ class Study:
         effort = Effort(sitting.hints, seconds, sure)
         row = self._recorder.answer(sitting.asked, self._lang, given.value, verdict, effort)
         sitting.given, sitting.verdict, sitting.row = given.value, verdict, row
+        # Who thinks in one language and speaks in the other compares with how it is said there.
+        sitting.say = self._compares(sitting)
         self._past.append(sitting)
         self._memory.refresh()
         return True
+
+    def _compares(self, sitting: Sitting) -> bool:
+        """Whether the spoken answer stands beside the learner's own words at once."""
+        question = sitting.question
+        return self._elsewhere() is not None and isinstance(question, Essay) and bool(question.say)
+
+    def _elsewhere(self) -> Lang | None:
+        return self._answer_in if self._answer_in != self._lang else None
 
     def _verdict(self, sitting: Sitting) -> bool:
         """Until the learner goes on; False is the end of the session."""
@@ -241,27 +220,13 @@ class Study:
 
     def _afterwards(self, sitting: Sitting, command: Command) -> None:
         """What can be done once there is a verdict."""
-        assert sitting.row
-        assert sitting.verdict
-        match command.name:
-            case "why":
-                sitting.why = not sitting.why
-            case "say":
-                sitting.say = not sitting.say
-            case "prove":
-                self._run(sitting)
-            case "grade" if command.value in (1, 2, 3, 4):
-                sitting.row = self._recorder.grade(sitting.row, int(str(command.value)))
+        if command.name == "prove":
+            self._run(sitting)
+        elif command.name in _AFTERWARDS:
+            if corrected(self._recorder, sitting, command):
                 self._memory.refresh()
-            case "right" if not sitting.row.right:
-                sitting.row = self._recorder.right(sitting.row)
-                sitting.verdict = replace(
-                    sitting.verdict, right=True, score=1.0, myth=None, trap=None
-                )
-                sitting.message = ("study.you_were_right", {})
-                self._memory.refresh()
-            case _:
-                self._common(sitting, command)
+        else:
+            self._common(sitting, command)
 
     def _common(self, sitting: Sitting, command: Command) -> None:
         """What can be done at any time."""
@@ -276,13 +241,7 @@ class Study:
             case "sure" if sitting.row is None:
                 sitting.sure = {None: True, True: False, False: None}[sitting.sure]
             case "flag":
-                if sitting.flag:
-                    self._recorder.undo(sitting.flag)
-                    sitting.flag, sitting.message = None, ("study.unflagged", {})
-                    return
-                text = command.value if isinstance(command.value, str) else ""
-                sitting.flag = self._recorder.flag(asked, self._lang, text)
-                sitting.message = ("study.flagged", {})
+                flagged(self._recorder, sitting, command, self._lang)
             case _:
                 pass
 
@@ -323,7 +282,8 @@ class Study:
             total += not verdict.right and self._queue.repeats(sitting.turn)
         moment = sitting.moment(self._lang, number, total)
         date = card.due if card and verdict else None
-        return replace(moment, due=date, followup=following, names=self._myths)
+        moment = replace(moment, due=date, followup=following, names=self._myths)
+        return replace(moment, answer_in=self._elsewhere())
 
     def _summary(self) -> Summary:
         now, cards = self._clock(), self._memory.cards

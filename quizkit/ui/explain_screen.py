@@ -91,7 +91,8 @@ def spoken(moment: Moment, plain: bool) -> list[RenderableType]:
     text = moment.question.say
     if text is None:
         return [Text(""), Text(say("ui.say_none", moment.lang), "dim")]
-    return section(say("ui.say", moment.lang), prose(moment.asked.fill(text, moment.lang), plain))
+    words = moment.answer_in or moment.lang
+    return section(say("ui.say", moment.lang), prose(moment.asked.fill(text, words), plain))
 
 
 def followup(moment: Moment, plain: bool) -> list[RenderableType]:

@@ -25,6 +25,9 @@ def question_screen(moment: Moment, draft: Draft, plain: bool = False) -> Render
     """Everything above the footer while an answer is awaited."""
     prompt = prose(moment.asked.fill(moment.question.prompt, moment.lang), plain)
     parts: list[RenderableType] = [head(moment, plain), prompt, *_body(moment, draft, plain)]
+    if moment.answer_in and isinstance(moment.question, Essay | Cloze):
+        asked = say("ui.answer_language", moment.lang, language=say("ui.name", moment.answer_in))
+        parts += [Text(""), Text(asked, "bold")]
     parts += hints(moment, plain)
     return Group(*parts, *said(moment, plain))
 

@@ -230,8 +230,19 @@ def _rubric_said(moment: Moment, plain: bool) -> list[RenderableType]:
     text = str(given.parts.get("text", "")) or given.text
     if text:
         mine = Text(text, "italic", overflow="fold")
-        lines = [*section(say("ui.your_text", lang), mine), Text(""), *lines]
+        lines = [*section(say("ui.your_text", lang), mine), *_before(moment), Text(""), *lines]
     return lines
+
+
+def _before(moment: Moment) -> list[RenderableType]:
+    """What the learner wrote the last time, to see what has changed."""
+    row = moment.before
+    text = str(Draft(row.given).parts.get("text", "")) if row else ""
+    if not row or not text:
+        return []
+    date = row.at.astimezone().date().isoformat()
+    title = say("ui.before", moment.lang, date=date)
+    return section(title, Text(text, "italic dim", overflow="fold"))
 
 
 def _plain(row: Text) -> Text:

@@ -13,6 +13,10 @@ WORDS: Words = {
         "zh": "界面和题目的语言：zh 或 en；不设就看系统 locale",
         "en": "Language of the words: zh or en; without it the locale decides",
     },
+    "answer_in": {
+        "zh": "用哪种语言作答：zh 或 en；不设就用题目的语言",
+        "en": "The language you answer in: zh or en; without it that of the question",
+    },
     "level": {
         "zh": "新题从哪一级开始，1 到 5；quizkit place 会替你定",
         "en": "The level at which new questions start, 1 to 5; quizkit place sets it for you",

@@ -156,6 +156,9 @@ WORDS: Words = {
     "gap": {"zh": "第 {number} 空", "en": "gap {number}"},
     "answer": {"zh": "答案", "en": "answer"},
     "answer_in": {"zh": "答案（{unit}）", "en": "answer ({unit})"},
+    "name": {"zh": "中文", "en": "English"},
+    "answer_language": {"zh": "请用 {language} 作答", "en": "Answer in {language}"},
+    "before": {"zh": "上次（{date}）你写的", "en": "What you wrote last time ({date})"},
     "compose": {
         "zh": "写完按 Alt-Enter（或先按 Esc 再回车），或在空行上回车",
         "en": "End with Alt-Enter (or Esc, then Enter), or Enter on an empty line",

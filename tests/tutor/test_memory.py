@@ -146,8 +146,11 @@ def test_ten_thousand_answers_are_folded_once(diary: Diary, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("happened", "grade"),
     [
-        ({"right": False}, AGAIN),
-        ({"right": False, "sure": True, "seconds": 1}, AGAIN),
+        ({"right": False, "score": 0}, AGAIN),
+        ({"right": False, "sure": True, "seconds": 1, "score": 0}, AGAIN),
+        ({"right": False, "score": 0.79}, AGAIN),
+        ({"right": False, "score": 0.8}, HARD),  # one part of many
+        ({"right": False, "score": 0.95, "hints": 1}, AGAIN),
         ({}, GOOD),
         ({"sure": True}, GOOD),
         ({"seconds": 5}, GOOD),

@@ -1,6 +1,7 @@
 """The placement: a staircase over topics that settles at the learner's level."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -9,7 +10,7 @@ import pytest
 from quizkit.bank.entry import Entry, entry
 from quizkit.bank.model import Question
 from quizkit.bank.reader import Bank
-from quizkit.tutor.placement import MINUTES, QUESTIONS, Placement
+from quizkit.tutor.placement import LENGTH, MINUTES, Placement
 
 NOW = datetime(2026, 3, 1, 8, tzinfo=UTC)
 TOPICS = ("comm", "dp", "tp", "pp")
@@ -40,7 +41,7 @@ def taken(
     met: list[Entry] = []
     while turn := placement.next():
         met.append(known[turn.question])
-        placement.follow(question, knows(met[-1]))
+        placement.follow(replace(question, id=turn.question), knows(met[-1]))
     return placement, met
 
 
@@ -51,8 +52,8 @@ def test_who_knows_all_up_to_a_level_is_placed_there(
     for seed in range(10):
         placement, met = taken(shelf, question, lambda each: each.level <= level, seed)
         assert placement.level in (level, min(5, level + 1))
-        assert len(met) == QUESTIONS
-        assert len({each.id for each in met}) == QUESTIONS
+        assert len(met) == LENGTH
+        assert len({each.id for each in met}) == LENGTH
 
 
 def test_a_guess_now_and_then_moves_little(shelf: list[Entry], question: Question):
@@ -67,7 +68,7 @@ def test_a_guess_now_and_then_moves_little(shelf: list[Entry], question: Questio
 def test_topics_take_turns_and_the_level_follows(shelf: list[Entry], question: Question):
     _, met = taken(shelf, question, lambda _: True)
     assert [each.level for each in met] == [2, 3, 4, *[5] * 9]
-    for start in range(0, QUESTIONS, len(TOPICS)):
+    for start in range(0, LENGTH, len(TOPICS)):
         assert {each.topic for each in met[start : start + len(TOPICS)]} == {*TOPICS}
     _, met = taken(shelf, question, lambda _: False)
     assert [each.level for each in met] == [2, *[1] * 11]
@@ -86,8 +87,9 @@ def test_ten_minutes_are_enough(shelf: list[Entry], question: Question):
     now = [NOW]
     placement = Placement(shelf, 1, lambda: now[0])
     for _ in range(3):
-        assert placement.next()
-        placement.follow(question, True)
+        turn = placement.next()
+        assert turn
+        placement.follow(replace(question, id=turn.question), True)
     now[0] += timedelta(minutes=MINUTES)
     assert placement.next() is None
     assert placement.level == 5
@@ -97,11 +99,16 @@ def test_an_undone_answer_does_not_count(shelf: list[Entry], question: Question)
     placement = Placement(shelf, 1, lambda: NOW)
     first = placement.next()
     assert first
-    placement.follow(question, False)
+    placement.follow(replace(question, id=first.question), False)
     second = placement.next()
+    assert second
     placement.undo(first, second)
     assert placement.next() is first
-    placement.follow(question, True)
+    placement.follow(replace(question, id=first.question), True)
     assert placement.next() is second
-    placement.follow(question, True)
+    placement.follow(replace(question, id=second.question), True)
+    assert placement.level == 4
+    third = placement.next()  # answered, and taken back before it was gone on from
+    assert third
+    placement.undo(third)
     assert placement.level == 4

@@ -544,3 +544,22 @@ def test_an_essay_that_is_undone_gives_its_text_back(room: Room):
     assert desk.last.draft == "激活更少"
     cloze = {f"gap{i}": "x" for i in range(1, 5)}
     assert room.study(["pp/cloze"], Given(cloze), "undo").last.draft == cloze
+
+
+def test_what_was_written_the_last_time_is_there_to_compare(room: Room):
+    essay = Given({"text": "激活少了", "points": [0], "vetoes": []})
+    room.study(["pp/essay"], essay, "quit")
+    (first,) = room.rows()
+    desk = room.study(["pp/essay"], essay, "undo", essay, "quit")
+    assert [moment.before for moment in desk.met] == [first] * 5  # what is undone does not count
+    desk = room.study(["pp/essay"], "quit")
+    assert desk.met[0].before == room.rows()[-1]
+
+
+def test_answering_in_the_other_language(room: Room):
+    essay = Given({"text": "fewer activations", "points": [0], "vetoes": []})
+    desk = room.study(["pp/essay"], essay, "toggle", "quit", answer_in="en")
+    assert [moment.answer_in for moment in desk.met] == ["en", "en", None]
+    assert desk.met[1].say is bool(desk.met[1].question.say)
+    plain = room.study(["pp/essay"], essay, "quit")
+    assert (plain.met[1].answer_in, plain.met[1].say) == (None, False)

@@ -11,7 +11,7 @@ import pytest
 from quizkit.bank.library import Library
 from quizkit.diary import Diary
 from quizkit.paths import QUESTIONS
-from quizkit.tutor.placement import QUESTIONS as MANY
+from quizkit.tutor.placement import LENGTH as MANY
 
 Start = Callable[..., object]
 

@@ -1,0 +1,99 @@
+"""A session at a desk: what `study`, `learn` and `place` have in common."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from quizkit.answer import Card
+    from quizkit.bank.entry import Entry
+    from quizkit.bank.library import Library
+    from quizkit.tutor.desk import Desk
+    from quizkit.tutor.turns import Turns
+    from quizkit.tutor.verdict import Note
+    from quizkit.words import Lang
+
+
+def open_desk(json: bool, plain: bool, lang: "Lang") -> "Desk":
+    """Where questions are shown and answered: a screen, lines, or JSON lines."""
+    import os
+    import sys
+
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # it was closed: `<&-`
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
+    if json:
+        from quizkit.ui.json_desk import JsonDesk
+
+        return JsonDesk(sys.stdin.fileno(), sys.stdout.buffer)
+    from quizkit.ui.desks import desk
+
+    return desk(lang, plain)
+
+
+def session(
+    entries: "Sequence[Entry]",
+    shelves: "Library",
+    desk: "Desk",
+    queue: "Callable[[Mapping[str, Card], int], Turns]",
+    *,
+    lang: "Lang",
+    seed: int | None,
+    answer_in: "Lang | None" = None,
+    topics: Sequence[str] = (),
+    runs: bool = False,
+    done: "Note | None" = None,
+) -> None:
+    """Ask what the queue brings; `done` is said where it brings nothing at all."""
+    import os
+    from datetime import UTC, datetime
+
+    from quizkit.cli.laboratory import Laboratory
+    from quizkit.diary import Diary
+    from quizkit.paths import diary_file
+    from quizkit.tutor.study import Study
+    from quizkit.words import say
+
+    number = seed if seed is not None else int.from_bytes(os.urandom(4), "big")
+    with Diary(diary_file()) as diary, Laboratory(entries) as lab:
+        study = Study(
+            entries,
+            diary,
+            desk,
+            lambda: datetime.now(UTC),
+            lang=lang,
+            queue=lambda cards: queue(cards, number),
+            read=shelves.question,
+            prove=lab.prove,
+            show=lab.show,
+            answer_in=answer_in,
+            runs=runs,
+            greeting=lambda cards: _foundations(shelves, topics, cards, lang),
+            myths=shelves.myths(),
+        )
+        if done and not study.left:
+            typer.echo(say(done[0], lang, **done[1]))
+            return
+        lab.warm_soon()
+        try:
+            study.run()
+        except KeyboardInterrupt:
+            typer.echo(say("study.left", lang), err=True)
+            raise typer.Exit(130) from None
+
+
+def _foundations(
+    shelves: "Library", topics: Sequence[str], cards: "Mapping[str, Card]", lang: "Lang"
+) -> "Note | None":
+    """What a topic rests on and the learner has hardly met."""
+    from quizkit.tutor.lineup import HELD
+
+    known = shelves.topics()
+    needs = {need for topic in topics for need in known[topic].needs} - {*topics}
+    held = {name.split("/")[0] for name, card in cards.items() if card.stability >= HELD}
+    missing = sorted(need for need in needs - held if need in known)
+    if not missing:
+        return None
+    comma = "、" if lang == "zh" else ", "
+    named = comma.join(f"{known[each].title[lang]} ({each})" for each in missing)
+    return "study.foundations", {"topics": named, "first": missing[0]}

@@ -1,0 +1,41 @@
+"""What a learner does to an answer that is already written down: each time a further row."""
+
+from dataclasses import replace
+
+from quizkit.tutor.desk import Command
+from quizkit.tutor.record import Recorder
+from quizkit.tutor.sitting import Sitting
+from quizkit.words import Lang
+
+
+def corrected(recorder: Recorder, sitting: Sitting, command: Command) -> bool:
+    """A command about the verdict; True where it changes what is remembered."""
+    assert sitting.row
+    assert sitting.verdict
+    match command.name:
+        case "why":
+            sitting.why = not sitting.why
+        case "say":
+            sitting.say = not sitting.say
+        case "grade" if command.value in (1, 2, 3, 4):
+            sitting.row = recorder.grade(sitting.row, int(str(command.value)))
+            return True
+        case "right" if not sitting.row.right:
+            sitting.row = recorder.right(sitting.row)
+            sitting.verdict = replace(sitting.verdict, right=True, score=1.0, myth=None, trap=None)
+            sitting.message = ("study.you_were_right", {})
+            return True
+        case _:
+            pass
+    return False
+
+
+def flagged(recorder: Recorder, sitting: Sitting, command: Command, lang: Lang) -> None:
+    """Say that something is wrong with the question, or take that back."""
+    if sitting.flag:
+        recorder.undo(sitting.flag)
+        sitting.flag, sitting.message = None, ("study.unflagged", {})
+        return
+    text = command.value if isinstance(command.value, str) else ""
+    sitting.flag = recorder.flag(sitting.asked, lang, text)
+    sitting.message = ("study.flagged", {})

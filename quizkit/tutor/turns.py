@@ -1,0 +1,50 @@
+"""A turn to answer, and what a session takes its turns from."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from quizkit.bank.model import Question
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """A question to ask, and with which seed. Each is one of its kind, however often it is put."""
+
+    question: str
+    seed: int
+    repeat: bool = False
+
+
+class Turns(Protocol):
+    """What a session takes its questions from."""
+
+    ahead: bool
+    spared: int
+
+    def __len__(self) -> int:
+        """How many are still to come."""
+        ...
+
+    def next(self) -> Turn | None:
+        """The next one, or None at the end."""
+        ...
+
+    def undo(self, turn: Turn, then: Turn | None = None) -> None:
+        """Ask that one again, and after it the one that was on the screen."""
+        ...
+
+    def repeats(self, turn: Turn) -> bool:
+        """Whether it would come back if it went wrong now."""
+        ...
+
+    def wrong(self, turn: Turn, myth: str | None) -> None:
+        """It was answered wrong."""
+        ...
+
+    def following(self, question: Question, right: bool) -> str | None:
+        """What comes next because of this answer, if anything does."""
+        ...
+
+    def follow(self, question: Question, right: bool) -> None:
+        """It was answered."""
+        ...
