@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quizkit.cli import bank, calc, config, data, demo, doctor, learn, mock, prove, read, study
+from quizkit.cli import (
+    bank,
+    calc,
+    config,
+    data,
+    demo,
+    doctor,
+    learn,
+    mock,
+    prove,
+    read,
+    stats,
+    study,
+)
 from quizkit.cli.common import language
 from quizkit.words import Lang, say
 
@@ -27,7 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (study, learn, mock, demo, prove, calc, read, bank, config, data, doctor):
+for module in (study, learn, mock, demo, prove, calc, read, stats, bank, config, data, doctor):
     module.register(app)
 
 

@@ -19,6 +19,10 @@ WORDS: Words = {
         "zh": "哪些题到期，哪些是新题，下次什么时候来。",
         "en": "What is due now, what is new, and when to come back.",
     },
+    "stats": {
+        "zh": "学得怎么样：记得多少、哪天到期、还有哪些误区、哪些题老是忘；也能存成网页。",
+        "en": "Where you stand: what is remembered, falls due, is still believed, will not stay.",
+    },
     "mock": {
         "zh": "限时模拟面试：有追问，统一计时，最后出评分表。",
         "en": "A timed mock interview: questions with follow-ups, one clock, a scorecard at the end.",

@@ -1,0 +1,118 @@
+"""Where the learner stands: everything that follows from the answers, the cards and the bank."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+
+from quizkit.answer import Answer, Card, counted, flagged
+from quizkit.bank.entry import Entry
+from quizkit.tutor.activity import Activity, activity
+from quizkit.tutor.beliefs import Belief, beliefs
+from quizkit.tutor.calibration import Calibration, calibration
+from quizkit.tutor.forecast import Forecast, forecast
+from quizkit.tutor.retention import Retention, retention
+from quizkit.tutor.tally import Tally, tallies
+
+LEECH = 5
+"""Lapses after which a question needs something else than one more review."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leech:
+    """A question that will not stay, and the demo it hangs on."""
+
+    question: str
+    topic: str
+    demo: str
+    lapses: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The whole picture. Interview answers are in `mock`, and in the days; in nothing else."""
+
+    now: datetime
+    study: Tally
+    mock: tuple[int, int]
+    """Answered and right."""
+    gone: int
+    """Answers to questions that are not in the bank now."""
+    flags: int
+    topics: Mapping[str, Tally]
+    levels: Mapping[tuple[str, int], Tally]
+    kinds: Mapping[tuple[str, str], Tally]
+    forecast: Forecast
+    every: Retention
+    recent: Retention
+    beliefs: Sequence[Belief]
+    calibration: Calibration
+    leeches: Sequence[Leech]
+    activity: Activity
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was answered yet."""
+        return not (self.study.answered or self.mock[0] or self.gone)
+
+
+def standing(
+    entries: Iterable[Entry],
+    cards: Mapping[str, Card],
+    answers: Iterable[Answer],
+    now: datetime,
+    *,
+    topics: Collection[str] | None = None,
+    zone: tzinfo | None = None,
+) -> Standing:
+    """How things stand now, in these topics or in all. Takes the whole bank and the whole diary:
+    a myth shown in one topic can be laid to rest in another.
+    """
+    bank, rows = list(entries), list(answers)
+    names = {old: each.id for each in bank for old in each.was.split()}
+    judged = _renamed(counted(rows), names)
+    here = [row for row in judged if _within(row.question, topics)]
+    chosen = [each for each in bank if topics is None or each.topic in topics]
+    ids = {each.id for each in chosen}
+    known = [row for row in here if row.question in ids]
+    study = [row for row in known if row.mode == "study"]
+    mock = [row for row in known if row.mode == "mock"]
+    every, recent = retention(known, now, zone)
+    return Standing(
+        now=now,
+        study=tallies(chosen, cards, study, now, lambda each: None).get(None, Tally()),
+        mock=(len(mock), sum(bool(row.right) for row in mock)),
+        gone=len(here) - len(known),
+        flags=sum(_within(row.question, topics) for row in _renamed(flagged(rows), names)),
+        topics=tallies(chosen, cards, study, now, lambda each: each.topic),
+        levels=tallies(chosen, cards, study, now, lambda each: (each.topic, each.level)),
+        kinds=tallies(chosen, cards, study, now, lambda each: (each.topic, each.kind)),
+        forecast=forecast([cards[each] for each in ids if each in cards], now, zone),
+        every=every,
+        recent=recent,
+        beliefs=[b for b in beliefs(bank, judged) if any(_within(n, topics) for n in b.shown)],
+        calibration=calibration(study),
+        leeches=leeches(chosen, cards),
+        activity=activity(here, now, zone),
+    )
+
+
+def leeches(entries: Iterable[Entry], cards: Mapping[str, Card]) -> list[Leech]:
+    """What lapsed too often, the most often first."""
+    found = [
+        Leech(each.id, each.topic, each.demo, cards[each.id].lapses)
+        for each in entries
+        if each.id in cards and cards[each.id].lapses >= LEECH
+    ]
+    return sorted(found, key=lambda each: (-each.lapses, each.question))
+
+
+def _within(question: str, topics: Collection[str] | None) -> bool:
+    return topics is None or question.split("/")[0] in topics
+
+
+def _renamed(answers: Iterable[Answer], names: Mapping[str, str]) -> list[Answer]:
+    """The answers under the names that their questions have today."""
+    return [
+        replace(row, question=names[row.question]) if row.question in names else row
+        for row in answers
+    ]
