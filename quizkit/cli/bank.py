@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language
+from quizkit.cli.flags import flags
 
 if TYPE_CHECKING:
     from quizkit.bank.model import Problem
 
 bank = typer.Typer(help="For authors: check, start and describe questions. 出题人用。")
+bank.command()(flags)
 
 
 def register(app: typer.Typer) -> None:
@@ -83,44 +85,6 @@ def new(
     except OSError as error:
         raise UsageError("question_write", path=path, reason=error.strerror or "") from error
     typer.echo(say("bank.new", spoken, path=path))
-
-
-@bank.command()
-def flags(
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
-) -> None:
-    """List the questions you flagged while studying, each with what you wrote."""
-    from quizkit.answer import flagged
-    from quizkit.diary import Diary
-    from quizkit.paths import diary_file
-    from quizkit.words import say
-
-    spoken = language(lang)
-    with Diary(diary_file()) as diary:
-        found = flagged(diary.answers())
-    if json:
-        import json as writer
-
-        rows = [
-            {
-                "question": row.question,
-                "at": row.at.isoformat(),
-                "edition": row.bank_hash,
-                "given": row.given,
-                "note": row.note,
-            }
-            for row in found
-        ]
-        said = {"schema": "quizkit/flags/1", "flags": rows}
-        typer.echo(writer.dumps(said, ensure_ascii=False))
-        return
-    for row in found:
-        said = row.note.partition(": ")[2] or say(f"bank.{row.note.replace('-', '_')}", spoken)
-        date = row.at.astimezone().date().isoformat()
-        typer.echo(f"{row.question}  {date}  {row.bank_hash}  {said}")
-    if not found:
-        typer.echo(say("bank.no_flags", spoken), err=True)
 
 
 @bank.command()

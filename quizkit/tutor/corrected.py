@@ -37,5 +37,5 @@ def flagged(recorder: Recorder, sitting: Sitting, command: Command, lang: Lang) 
         sitting.flag, sitting.message = None, ("study.unflagged", {})
         return
     text = command.value if isinstance(command.value, str) else ""
-    sitting.flag = recorder.flag(sitting.asked, lang, text)
+    sitting.flag = recorder.flag(sitting.asked, lang, text, sitting.given)
     sitting.message = ("study.flagged", {})

@@ -67,10 +67,10 @@ class Recorder:
         judged = replace(row, right=True, score=1.0, grade=GOOD)
         return self._write(replace(judged, undoes=row.uuid, note=RIGHT))
 
-    def flag(self, asked: Asked, lang: Lang, text: str) -> Answer:
-        """Something is wrong with the question."""
+    def flag(self, asked: Asked, lang: Lang, text: str, given: object = None) -> Answer:
+        """Something is wrong with the question, or with what was said of the answer to it."""
         note = f"{FLAG}: {text}" if text else FLAG
-        return self._write(replace(self._row(asked, lang), note=note))
+        return self._write(replace(self._row(asked, lang), given=given, note=note))
 
     def _row(self, asked: Asked, lang: Lang) -> Answer:
         return Answer(

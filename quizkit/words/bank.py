@@ -19,6 +19,10 @@ WORDS: Words = {
         "zh": "没有找到含“{text}”的题",
         "en": "No question holds “{text}”",
     },
+    "flags_written": {
+        "zh": "{count} 条标记写进了 {file}，可以直接发给出题人",
+        "en": "{count} flags are written to {file}, ready for the authors",
+    },
     "no_flags": {
         "zh": "没有标记过的题。做题时按 f 标记",
         "en": "Nothing is flagged. Press f while studying to flag a question",

@@ -163,16 +163,27 @@ def test_the_list_of_commands_speaks_the_readers_language(tmp_path: Path):
 
 def test_what_is_flagged_is_listed_until_the_flag_is_taken_off(tmp_path: Path):
     assert "Nothing is flagged" in run(tmp_path, "bank", "flags").stderr
-    lines = ['{"command": "flag", "text": "which convention?"}', '{"command": "quit"}']
+    lines = ['{"command": "flag", "value": "which convention?"}', '{"command": "quit"}']
     env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
     command = [*QUIZKIT, "study", "--json", "--topic", "pp"]
     asked = subprocess.run(
         command, input="\n".join(lines), capture_output=True, text=True, env=env, check=True
     )
-    question = json.loads(asked.stdout.splitlines()[0])["ask"]["id"]
+    said = [json.loads(line) for line in asked.stdout.splitlines()]
+    question = next(line["ask"]["id"] for line in said if "ask" in line)
     listed = json.loads(run(tmp_path, "bank", "flags", "--json").stdout)["flags"]
     assert [flag["question"] for flag in listed] == [question]
     assert question in run(tmp_path, "bank", "flags").stdout
+    file = tmp_path / "flags.md"
+    assert "1 flags are written" in run(tmp_path, "bank", "flags", "--write", str(file)).stderr
+    told = file.read_text(encoding="utf-8")
+    assert f"## {question}\n" in told
+    assert "- comment: which convention?" in told
+    assert f"- file: questions/{question}.yaml, edition {listed[0]['edition']} (as it is" in told
+    assert "- expected: " in told
+    assert str(tmp_path) not in told
+    refused = run(tmp_path, "bank", "flags", "--write", str(tmp_path / "no" / "x.md"))
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 2)
 
 
 def test_without_a_standard_output_there_is_one_sentence(tmp_path: Path):
