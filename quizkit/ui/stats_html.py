@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import groupby
 
 from quizkit.tutor.tally import Tally
 from quizkit.ui.sections import Bars, Item, Part, Section, Table, share
@@ -24,11 +25,12 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-
 th, td { padding: .25rem .6rem; text-align: right; vertical-align: top; font-weight: normal; }
 th { color: var(--dim); white-space: nowrap; } tbody th { text-align: left; color: var(--ink); }
 .cells tr { border-top: 1px solid var(--line); }
-.cells td { line-height: 1.3; } .cells small { display: block; color: var(--dim); }
-.cells i { display: block; height: .3rem; min-width: 4rem; margin-top: .2rem;
+.cells td, .cells tbody th { line-height: 1.35; }
+.cells small { display: block; color: var(--dim); }
+.cells i { display: block; height: .3rem; min-width: 3rem; margin-top: .2rem;
   background: var(--soft); }
 .bars { width: 100%; } .bars th, .bars td { padding: .1rem .6rem .1rem 0; width: 1%; }
-.bars td.bar { width: auto; text-align: left; color: var(--dim); }
+.bars td.bar { width: auto; } .bars td.note { color: var(--dim); white-space: nowrap; }
 b.fill { display: block; height: 100%; background: var(--bar); }
 .bars b.fill { height: .9rem; border-radius: 2px; }
 """
@@ -51,24 +53,30 @@ def stats_html(page: Sequence[Section], lang: Lang) -> str:
 
 
 def _parts(parts: Iterable[Part], lang: Lang) -> Iterable[str]:
-    for part in parts:
-        match part:
-            case str():
-                yield f"<p>{escape(part)}</p>"
-            case Item():
-                steps = "".join(f"<p>{escape(step)}</p>" for step in part.steps)
-                yield f"<ul><li>{escape(part.text)}{steps}</li></ul>"
-            case Bars():
-                yield _bars(part)
-            case Table():
-                yield _table(part, lang)
+    for sort, group in groupby(parts, type):
+        shown = "\n".join(_part(each, lang) for each in group)
+        yield f"<ul>{shown}</ul>" if sort is Item else shown
+
+
+def _part(part: Part, lang: Lang) -> str:
+    match part:
+        case str():
+            return f"<p>{escape(part)}</p>"
+        case Item():
+            steps = "".join(f"<p>{escape(step)}</p>" for step in part.steps)
+            return f"<li>{escape(part.text)}{steps}</li>"
+        case Bars():
+            return _bars(part)
+        case Table():
+            return _table(part, lang)
 
 
 def _bars(bars: Bars) -> str:
     high = max(bar.value for bar in bars.rows) or 1
     rows = "".join(
         f"<tr><th>{escape(bar.label)}</th><td>{bar.value}</td>"
-        f'<td class="bar">{_fill(bar.value, high)}{escape(bar.note)}</td></tr>'
+        f'<td class="bar">{_fill(bar.value, high)}</td>'
+        f'<td class="note">{escape(bar.note)}</td></tr>'
         for bar in bars.rows
     )
     return f'<table class="bars"><tbody>{rows}</tbody></table>'
@@ -76,23 +84,26 @@ def _bars(bars: Bars) -> str:
 
 def _table(table: Table, lang: Lang) -> str:
     head = "".join(f"<th>{escape(each)}</th>" for each in table.columns)
+    lines = "".join(
+        f"<small>{escape(say(f'stats.{each}', lang))}</small>" for each in ("right", "remembered")
+    )
     rows = "".join(
-        f"<tr><th>{escape(name)}</th>{''.join(_cell(cell, lang) for cell in cells)}</tr>"
+        f"<tr><th>{escape(name)}{lines}</th>{''.join(map(_cell, cells))}</tr>"
         for name, cells in table.rows
     )
+    answered = escape(say("stats.answered", lang))
     return (
-        f'<div class="wide"><table class="cells"><thead><tr><th></th>{head}</tr></thead>'
+        f'<div class="wide"><table class="cells"><thead><tr><th>{answered}</th>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
 
 
-def _cell(cell: Tally | None, lang: Lang) -> str:
+def _cell(cell: Tally | None) -> str:
     if cell is None or not (cell.met or cell.answered):
         return "<td></td>"
     right, remembered = share(cell.right, cell.answered), share(cell.remembered, cell.met)
     return (
-        f"<td>{cell.answered}<small>{escape(say('stats.right', lang))} {right}</small>"
-        f"<small>{escape(say('stats.remembered', lang))} {remembered}</small>"
+        f"<td>{cell.answered}<small>{right}</small><small>{remembered}</small>"
         f"<i>{_fill(cell.remembered, cell.met)}</i></td>"
     )
 

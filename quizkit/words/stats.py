@@ -66,7 +66,7 @@ WORDS: Words = {
     "active": {"zh": "共练了 {active} 天", "en": "Days of practice: {active}"},
     "longest": {"zh": "最长连续 {longest} 天", "en": "longest run {longest}"},
     "row": {"zh": "现在连续第 {row} 天", "en": "in a row now {row}"},
-    "of_mock": {"zh": "其中面试 {count}", "en": "{count} of them in interviews"},
+    "of_mock": {"zh": "其中面试 {count}", "en": "{count} in interviews"},
     "retention": {"zh": "复习时还记得多少", "en": "What reviews remembered"},
     "every": {
         "zh": "共复习 {reviews} 次：答对 {right}（{share}）；记得 {recalled}（{kept}），FSRS 预计 {predicted}（{expected}）",
