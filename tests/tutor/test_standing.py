@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from quizkit.answer import Answer, Card, Mode
+from quizkit.answer import Answer, Card, Mode, Review
 from quizkit.bank.entry import Entry
 from quizkit.tutor import memory
 from quizkit.tutor.activity import activity
@@ -108,6 +108,7 @@ def test_a_day_is_the_learners_own():
     found = forecast([replace(card("a/x"), due=due) for due in dues], NOON, EAST)
     assert [n for _, n in found.days] == [2, 1, *[0] * 12]
     assert (found.late, found.later) == (2, 1)
+    assert forecast([], day(0.4), EAST).days[0] == (date(2026, 3, 11), 0)
 
 
 def test_reviews_beside_what_was_expected_of_them():
@@ -128,6 +129,15 @@ def test_reviews_beside_what_was_expected_of_them():
     assert (recent.reviews, recent.right, recent.recalled) == (2, 1, 2)
     assert recent.predicted == pytest.approx(1.8, abs=1e-3)
     assert retention(rows[:3], day(31), UTC) == (Retention(), Retention())
+
+
+def test_what_is_expected_grows_with_every_review():
+    # "Good" after 2 days brings it back in 11: nine tenths are left then, as near as whole days go.
+    rows = [row("a/1"), row("a/1", 2), row("a/1", 13)]
+    assert memory.fold(Review("a/1", r.at, 3) for r in rows[:2])["a/1"].due == day(13)
+    first, both = (retention(rows[:n], day(13), UTC)[0].predicted for n in (2, 3))
+    assert first == pytest.approx(0.9095, abs=1e-4)  # (1 + 0.9803 * 2 / 2.3065) ** -0.1542
+    assert both - first == pytest.approx(0.9, abs=6e-3)
 
 
 def test_a_review_is_of_another_day_by_the_learners_clock():
@@ -308,6 +318,9 @@ def test_of_one_topic():
     assert [*found.topics] == ["b"]
     assert found.forecast.late == 1
     assert found.activity.active == 1
+    # The flag was b's, and so was the answer that laid to rest what a/2 had shown.
+    other = standing(BANK, cards, DIARY, day(0), topics={"a"}, zone=UTC)
+    assert (other.flags, other.gone, other.beliefs) == (0, 1, [])
     # What another topic's question showed is laid to rest there, and shown where it was seen.
     held = [*DIARY, row("a/2", 1, right=False, note="myth: m2", uuid="last")]
     seen = {t: standing(BANK, {}, held, day(2), topics={t}, zone=UTC).beliefs for t in "ab"}
