@@ -1,6 +1,5 @@
 """`quizkit data`: where the learner's files are, all that is in them, and how to be rid of them."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +21,14 @@ def data(
     export: Annotated[
         bool, typer.Option("--export", help="Everything you answered, as JSON on stdout.")
     ] = False,
+    merge: Annotated[
+        Path | None,
+        typer.Option(
+            "--merge",
+            metavar="FILE",
+            help="Take in another machine's diary, or what it exported; - is stdin.",
+        ),
+    ] = None,
     erase: Annotated[bool, typer.Option("--erase", help="Remove every answer for good.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Erase without asking.")] = False,
     json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
@@ -32,10 +39,12 @@ def data(
     from quizkit.paths import diary_file
 
     spoken = language(lang)
-    if where + export + erase > 1:
+    if where + export + erase + (merge is not None) > 1:
         raise UsageError("data_one")
     if export:
         _export(diary_file())
+    elif merge is not None:
+        _merge(diary_file(), merge, json, spoken)
     elif erase:
         _erase(diary_file(), yes, spoken)
     else:
@@ -58,18 +67,35 @@ def _where(lang: "Lang", json: bool) -> None:
 
 
 def _export(path: Path) -> None:
-    from quizkit.diary import Diary, counted
+    from quizkit.diary import Diary, Pages, exported
 
-    answers, events = [], []
+    rows = Pages()
     if path.exists():
         with Diary(path) as diary:
-            answers, events = diary.answers(), diary.events()
-    counts = {row.uuid for row in counted(answers)}
-    rows = [
-        asdict(row) | {"at": row.at.isoformat(), "counts": row.uuid in counts} for row in answers
-    ]
-    happened = [asdict(event) | {"at": event.at.isoformat()} for event in events]
-    _print({"schema": "quizkit/diary/1", "answers": rows, "events": happened})
+            rows = Pages(diary.answers(), diary.events())
+    _print(exported(rows))
+
+
+def _merge(path: Path, source: Path, json: bool, lang: "Lang") -> None:
+    import sys
+
+    from quizkit.diary import Diary, imported, pages
+    from quizkit.words import say
+
+    # Read whole before the own diary is touched.
+    piped = str(source) == "-"
+    rows = imported(sys.stdin.buffer.read(), "stdin") if piped else pages(source)
+    with Diary(path) as diary:
+        answers, events, kept = diary.take_in(rows.answers, rows.events)
+    if json:
+        backup = str(kept) if kept else None
+        _print(
+            {"schema": "quizkit/merge/1", "answers": answers, "events": events, "backup": backup}
+        )
+        return
+    typer.echo(say("study.merged", lang, answers=answers, events=events))
+    if kept:
+        typer.echo(say("study.merge_kept", lang, file=kept))
 
 
 def _erase(path: Path, yes: bool, lang: "Lang") -> None:

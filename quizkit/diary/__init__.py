@@ -2,6 +2,21 @@
 
 from quizkit.answer import Answer, Card, Event, Mode, Review, counted, flagged
 from quizkit.diary.book import Diary
+from quizkit.diary.exchange import Pages, exported, imported, pages
 from quizkit.diary.file import erase
 
-__all__ = ["Answer", "Card", "Diary", "Event", "Mode", "Review", "counted", "erase", "flagged"]
+__all__ = [
+    "Answer",
+    "Card",
+    "Diary",
+    "Event",
+    "Mode",
+    "Pages",
+    "Review",
+    "counted",
+    "erase",
+    "exported",
+    "flagged",
+    "imported",
+    "pages",
+]

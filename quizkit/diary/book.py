@@ -16,11 +16,16 @@ from typing import Any, cast
 from quizkit.answer import Answer, Card, Event, Review
 from quizkit.diary.file import File, Row
 
+_NAMED = "diary"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = tuple(each.name for each in fields(Answer))
 _NAMES = ", ".join(_COLUMNS)
+# Not by id: rows of another machine come in after rows that are younger than they.
+_ORDER = "at, device, id"
 _INSERT = f"insert into answers ({_NAMES}) values ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
-_SELECT = f"select {_NAMES} from answers order by id"  # noqa: S608
+_SELECT = f"select {_NAMES} from answers order by {_ORDER}"  # noqa: S608
+_TAKE_IN = f"{_INSERT} on conflict (uuid) do nothing"
+_LOG = "insert into events (device, at, session, name, note) values (?, ?, ?, ?, ?)"
 _EVENTS = "select device, at, session, name, note from events"
 _REVIEWS = """select question, at, grade from answers as a where grade is not null
     and not exists (select 1 from answers as u where u.undoes = a.uuid)"""
@@ -50,8 +55,8 @@ class Diary:
     @property
     def device(self) -> str:
         """A random name for this diary's machine: the one it has, else a new one."""
-        for table in ("answers", "events"):
-            rows = self._file.rows(f"select device from {table} order by id limit 1")  # noqa: S608
+        for source in (f"events where name = '{_NAMED}'", "answers", "events"):
+            rows = self._file.rows(f"select device from {source} order by id limit 1")  # noqa: S608
             if rows:
                 return str(rows[0][0])
         return token_hex(4)
@@ -61,23 +66,20 @@ class Diary:
         self._file.write(_INSERT, [_packed(answer)])
 
     def answers(self) -> list[Answer]:
-        """Every row, in the order in which they came."""
+        """Every row, in the order in which they were given."""
         return [_unpacked(row) for row in self._file.rows(_SELECT)]
 
     def last(self, question: str) -> Answer | None:
         """The latest answer to a question that counts."""
         query = f"""select {_NAMES} from answers as a where question = ? and right is not null
             and not exists (select 1 from answers as u where u.undoes = a.uuid)
-            order by id desc limit 1"""  # noqa: S608
+            order by at desc, device desc, id desc limit 1"""  # noqa: S608
         rows = self._file.rows(query, (question,))
         return _unpacked(rows[0]) if rows else None
 
     def log(self, event: Event) -> None:
         """Add what happened beside the answers. When this returns, it is on disk."""
-        note = json.dumps(event.note, ensure_ascii=False)
-        row = (event.device, _ms(event.at), event.session, event.name, _storable(note))
-        insert = "insert into events (device, at, session, name, note) values (?, ?, ?, ?, ?)"
-        self._file.write(insert, [row])
+        self._file.write(_LOG, [_logged(event)])
 
     def events(self, session: str | None = None, name: str | None = None) -> list[Event]:
         """What happened in a session, or every event of a name, in the order they came."""
@@ -95,6 +97,30 @@ class Diary:
             )
             for device, at, session, name, note in rows
         ]
+
+    def take_in(
+        self, answers: Iterable[Answer], events: Iterable[Event]
+    ) -> tuple[int, int, Path | None]:
+        """Add rows of another diary, all or none: so many answers and events were new.
+
+        Where anything was, the diary as it had been lies in the file that is named last.
+        """
+        known = {row[0] for row in self._file.rows("select uuid from answers")}
+        new = [row for row in map(_packed, answers) if row[0] not in known]
+        seen = {*self._file.rows(_EVENTS)}
+        happened = [row for row in dict.fromkeys(map(_logged, events)) if row not in seen]
+        if not new and not happened:
+            return 0, 0, None
+        kept = self._file.back_up("before-merge")
+        # The first row of this name is this machine's own, whatever comes in afterwards.
+        name = Event(device=self.device, at=datetime.now(UTC), session="", name=_NAMED, note={})
+        own = [] if any(row[3] == _NAMED for row in seen) else [_logged(name)]
+        self._file.write_all((_LOG, own), (_TAKE_IN, new), (_LOG, happened))
+        return len(new), len(happened), kept
+
+    def examine(self) -> None:
+        """Look at the whole file. Raises DiaryError where it is damaged."""
+        self._file.examine()
 
     def cards(self, recipe: int) -> tuple[int, dict[str, Card]]:
         """The cached cards made by this recipe, and up to which row they know the answers."""
@@ -115,12 +141,12 @@ class Diary:
         return max((row[0] for row in rows), default=seen), {row[1] for row in rows}
 
     def reviews(self, questions: Collection[str] | None = None) -> Iterator[Review]:
-        """The answers that count, of these questions or of all, in the order they came."""
+        """The answers that count, of these questions or of all, in the order they were given."""
         query, values = _REVIEWS, list[str]()
         if questions is not None:
             query += " and question in (select value from json_each(?))"
             values.append(json.dumps(sorted(questions)))
-        for question, at, grade in self._file.rows(query + " order by id", values):
+        for question, at, grade in self._file.rows(f"{query} order by {_ORDER}", values):
             yield Review(str(question), _time(at), cast("int", grade))
 
     def asked_since(self, moment: datetime) -> tuple[int, int]:
@@ -163,6 +189,11 @@ def _packed(answer: Answer) -> Row:
     values["given"] = json.dumps(answer.given, ensure_ascii=False)
     values["seconds"] = float(answer.seconds)  # SQLite's whole numbers end long before Python's
     return tuple(_storable(value) for value in values.values())
+
+
+def _logged(event: Event) -> Row:
+    note = _storable(json.dumps(event.note, ensure_ascii=False))
+    return event.device, _ms(event.at), event.session, event.name, note
 
 
 def _storable(value: object) -> str | int | float | None:

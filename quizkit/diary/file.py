@@ -42,8 +42,34 @@ class File:
 
     def write(self, query: str, rows: Iterable[Row]) -> None:
         """Write rows, all or none of them. When this returns they are on disk."""
+        self.write_all((query, rows))
+
+    def write_all(self, *steps: tuple[str, Iterable[Row]]) -> None:
+        """Write several kinds of rows, all or none of them."""
         with self._told(), self._writing():
-            self._db.executemany(query, rows)
+            for query, rows in steps:
+                self._db.executemany(query, rows)
+
+    def back_up(self, name: str) -> Path:
+        """Keep the file as it is now beside it; an older copy of that name goes."""
+        final = self.path.with_name(f"{self.path.name}.{name}.backup")
+        draft = final.with_name(f"{final.name}.{token_hex(4)}")
+        with self._told():
+            _make_private(draft)
+            copy = sqlite3.connect(draft)
+            try:
+                self._db.backup(copy)
+            finally:
+                copy.close()
+            draft.replace(final)
+        return final
+
+    def examine(self) -> None:
+        """Look at every page of the file. Raises DiaryError where one is damaged."""
+        found = self.rows("pragma integrity_check(1)")
+        if found != [("ok",)]:
+            reason = str(found[0][0]).splitlines()[-1]
+            raise DiaryError("diary_corrupt", file=self.path, reason=reason)
 
     def _open(self) -> None:
         version = self._version()
@@ -52,7 +78,7 @@ class File:
             raise DiaryError("diary_newer", file=self.path, found=version, known=known)
         if version < len(MIGRATIONS):
             if version:
-                self._back_up(version)
+                self.back_up(f"v{version}")
             with self._writing():
                 # Another process may have been faster between the look and the lock.
                 version = self._version()
@@ -80,17 +106,6 @@ class File:
 
     def _version(self) -> int:
         return int(self._db.execute("pragma user_version").fetchone()[0])
-
-    def _back_up(self, version: int) -> None:
-        final = self.path.with_name(f"{self.path.name}.v{version}.backup")
-        draft = final.with_name(f"{final.name}.{token_hex(4)}")
-        _make_private(draft)
-        copy = sqlite3.connect(draft)
-        try:
-            self._db.backup(copy)
-        finally:
-            copy.close()
-        draft.replace(final)
 
     @contextmanager
     def _writing(self) -> Generator[None]:

@@ -87,7 +87,9 @@ def load(diary: Diary, session: str) -> Sitting:
         if row.session == session:
             # A judged essay comes after the open one, and takes its place.
             kept = Kept.of(row)
-            sitting.answers[kept.station] = row
+            there = sitting.answers.get(kept.station)
+            if there is None or there.undoes != row.uuid:
+                sitting.answers[kept.station] = row
             _take(sitting, row.at, {"used": kept.used, "paused": kept.paused})
     return sitting
 

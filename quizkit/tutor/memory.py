@@ -16,7 +16,7 @@ from quizkit.diary import Diary
 if TYPE_CHECKING:
     import fsrs
 
-RECIPE = 1
+RECIPE = 2
 """Counts up whenever the same answers would make other cards; cached ones are then folded anew."""
 
 # What an answer of a kind takes someone who knows it, in seconds.

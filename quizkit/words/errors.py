@@ -151,8 +151,8 @@ WORDS: Words = {
         "en": "No question fits. Loosen --topic, --level or --kind; quizkit list shows what there is",
     },
     "data_one": {
-        "zh": "--where、--export、--erase 一次只能用一个",
-        "en": "One of --where, --export and --erase at a time",
+        "zh": "--where、--export、--merge、--erase 一次只能用一个",
+        "en": "One of --where, --export, --merge and --erase at a time",
     },
     "erase_yes": {
         "zh": "没有终端可以确认。确定要删除的话，加上 --yes",
@@ -169,6 +169,18 @@ WORDS: Words = {
     "diary_corrupt": {
         "zh": "{file} 损坏了（{reason}），没有改动它。请先复制一份，再用 sqlite3 {file} .recover 抢救，或移走后重新开始",
         "en": "{file} is damaged ({reason}) and was left alone. Copy it first; then rescue it with: sqlite3 {file} .recover, or move it away and start anew",
+    },
+    "merge_read": {
+        "zh": "读不了 {file}：{reason}。什么都没有改动",
+        "en": "Cannot read {file}: {reason}. Nothing was changed",
+    },
+    "merge_foreign": {
+        "zh": "{file} 不是完好的 quizkit 答题记录，也不是 quizkit data --export 的输出（{reason}）。什么都没有改动",
+        "en": "{file} is no sound quizkit diary, nor what quizkit data --export prints ({reason}). Nothing was changed",
+    },
+    "merge_newer": {
+        "zh": "{file} 来自更新版本的 quizkit（格式 {found}，这里只认到 {known}）。先升级 quizkit；什么都没有改动",
+        "en": "{file} comes from a newer quizkit (format {found}; this one knows up to {known}). Upgrade quizkit first; nothing was changed",
     },
     "diary_full": {
         "zh": "磁盘满了，{file} 写不进去。之前的答案都在，刚才这一题没有记下。腾出空间后再来",

@@ -50,8 +50,8 @@ WORDS: Words = {
         "en": "The field's terms in both languages, each with its convention.",
     },
     "data": {
-        "zh": "你的文件：在哪里（默认）、导出、删除。",
-        "en": "Your files: where they are (the default), what is in them, and how to remove them.",
+        "zh": "你的文件：在哪里（默认）、导出、并入另一台机器的记录、删除。",
+        "en": "Your files: where they are (the default), what is in them, to merge and to remove them.",
     },
     "config": {
         "zh": "你的设置：查看、修改，每一项从哪儿来。",

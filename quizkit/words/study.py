@@ -151,6 +151,14 @@ WORDS: Words = {
     "erase_kept": {"zh": "没有删除任何东西", "en": "Nothing was removed"},
     "erased": {"zh": "已删除 {file}", "en": "Removed {file}"},
     "erase_nothing": {"zh": "{file} 本来就不存在", "en": "{file} was not there"},
+    "merged": {
+        "zh": "并入 {answers} 条作答记录，另有 {events} 条面试记录",
+        "en": "Taken in: answers {answers}, rows of interviews {events}",
+    },
+    "merge_kept": {
+        "zh": "并入之前的答题记录留在 {file}",
+        "en": "The diary as it was before: {file}",
+    },
     "line_json": {
         "zh": "这一行不是 JSON 对象：{reason}",
         "en": "This line is no JSON object: {reason}",

@@ -1,0 +1,235 @@
+"""Two machines, one learner: every row of both, in the order they were given, and nothing lost."""
+
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quizkit.answer import UNDO, Answer, Event
+from quizkit.diary import Diary, Pages, exported, imported, pages
+from quizkit.errors import DiaryError
+from quizkit.tutor.memory import Memory
+
+START = datetime(2026, 3, 1, 8, 0, 0, 123000, UTC)
+
+
+def row(name: str, day: float, grade: int, device: str = "one", **more: Any) -> Answer:
+    at = START + timedelta(days=day)
+    question = more.pop("question", "pp/x")
+    return Answer(
+        uuid=name, device=device, at=at, session="s", question=question, lang="zh", seed=7,
+        given={"答": [0, 1.5]}, score=1.0, right=grade > 1, grade=grade, **more,
+    )  # fmt: skip
+
+
+def happened(name: str, device: str = "one", session: str = "m", **note: object) -> Event:
+    return Event(device=device, at=START, session=session, name=name, note=note)
+
+
+LAPTOP = [row("a", 0, 3), row("b", 9, 1), row("c", 12, 3, question="pp/y")]
+TOWER = [
+    row("d", 3, 3, "two"),
+    row("e", 5, 4, "two", question="pp/y", sure=True, hints=1),
+    row("f", 6, 1, "two"),
+    replace(row("g", 6, 1, "two"), right=None, grade=None, undoes="f", note=UNDO, score=None),
+]
+TALKS = [happened("start", "two", total=60.0, script="x"), happened("done", "two", card={"a": 1})]
+
+
+def written(path: Path, rows: list[Answer], events: list[Event] = []) -> Path:  # noqa: B006
+    with Diary(path) as diary:
+        for each in rows:
+            diary.append(each)
+        for event in events:
+            diary.log(event)
+    return path
+
+
+def merged(path: Path, found: Pages) -> tuple[int, int, Path | None]:
+    with Diary(path) as diary:
+        return diary.take_in(found.answers, found.events)
+
+
+def quizkit(home: Path, *words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"QUIZKIT_HOME": str(home), "QUIZKIT_LANG": "en"}
+    command = [sys.executable, "-m", "quizkit", *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, env=env, timeout=60, check=False, **more
+    )
+
+
+def test_older_rows_make_the_cards_that_time_order_makes(tmp_path: Path):
+    laptop = written(tmp_path / "laptop", LAPTOP)
+    with Diary(laptop) as diary:
+        before = Memory(diary).cards
+    merged(laptop, pages(written(tmp_path / "tower", TOWER)))
+    every = sorted([*LAPTOP, *TOWER], key=lambda each: each.at)
+    with Diary(laptop) as diary, Diary(written(tmp_path / "one", every)) as once:
+        assert diary.answers() == every
+        assert Memory(diary).cards == Memory(once).cards != before
+        assert diary.last("pp/y") == LAPTOP[2]
+
+
+def test_both_ways_end_in_the_same_place(tmp_path: Path):
+    laptop, tower = written(tmp_path / "l", LAPTOP), written(tmp_path / "t", TOWER, TALKS)
+    assert merged(laptop, pages(tower))[:2] == (4, 2)
+    assert merged(tower, pages(laptop))[:2] == (3, 1)  # the laptop's own name is new here
+    assert merged(laptop, pages(tower))[:2] == (0, 1)
+    sizes = laptop.read_bytes(), tower.read_bytes()
+    assert merged(tower, pages(laptop)) == merged(laptop, pages(tower)) == (0, 0, None)
+    assert (laptop.read_bytes(), tower.read_bytes()) == sizes
+    with Diary(laptop) as one, Diary(tower) as two:
+        assert one.answers() == two.answers()
+        assert Memory(one).cards == Memory(two).cards
+        assert (one.device, two.device) == ("one", "two")
+        assert one.events(session="m") == TALKS
+
+
+def test_a_new_machine_keeps_a_name_of_its_own(tmp_path: Path):
+    tower = written(tmp_path / "t", TOWER, TALKS)
+    merged(tmp_path / "new", pages(tower))
+    with Diary(tmp_path / "new") as diary:
+        name = diary.device
+        assert name not in ("one", "two")
+    merged(tower, pages(tmp_path / "new"))
+    with Diary(tower) as diary:
+        assert diary.device == "two"
+
+
+def test_what_was_exported_comes_back_whole(tmp_path: Path):
+    tower = written(tmp_path / "t", TOWER, TALKS)
+    found = pages(tower)
+    assert (found.answers, found.events) == (TOWER, TALKS)
+    text = json.dumps(exported(found), ensure_ascii=False).encode()
+    assert imported(text, "stdin") == found
+
+
+def test_the_file_it_comes_from_is_only_read(tmp_path: Path):
+    tower = tmp_path / "t"
+    with Diary(tower) as diary:  # open, so that its rows still lie in the file beside it
+        for each in TOWER:
+            diary.append(each)
+        before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+        assert before.keys() == {"t", "t-wal", "t-shm"}
+        assert pages(tower).answers == TOWER
+        after = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+        assert {name: after[name] for name in ("t", "t-wal")} == {
+            name: before[name] for name in ("t", "t-wal")
+        }
+
+
+def test_the_command_keeps_the_diary_as_it_was(tmp_path: Path):
+    home = tmp_path / "home"
+    home.mkdir()
+    mine = written(home / "diary.sqlite3", LAPTOP)
+    text = json.dumps(exported(Pages(TOWER, TALKS)))
+    done = quizkit(home, "data", "--merge", "-", "--json", input=text)
+    said = json.loads(done.stdout)
+    assert {**said, "backup": None} == {
+        "schema": "quizkit/merge/1", "answers": 4, "events": 2, "backup": None,
+    }  # fmt: skip
+    kept = Path(said["backup"])
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert pages(kept).answers == LAPTOP
+    assert merged(mine, pages(kept)) == (0, 0, None)  # nothing was new: the copy stays as it is
+    assert pages(kept).answers == LAPTOP
+    rows = json.loads(quizkit(home, "data", "--export").stdout)
+    assert [each["uuid"] for each in rows["answers"]] == ["a", "d", "e", "f", "g", "b", "c"]
+    assert {each["name"] for each in rows["events"]} == {"start", "done", "diary"}
+    assert pages(mine).answers == sorted([*LAPTOP, *TOWER], key=lambda each: each.at)
+
+
+def torn(path: Path) -> None:
+    written(path, [replace(each, uuid=f"{each.uuid}{i}") for i in range(40) for each in TOWER])
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2] + b"\xff" * 3000 + whole[len(whole) // 2 + 3000 :])
+
+
+def newer(path: Path) -> None:
+    written(path, TOWER)
+    with sqlite3.connect(path) as db:
+        db.execute("pragma user_version = 99")
+
+
+def another(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("create table answers (x)")
+
+
+def loosened(path: Path) -> None:
+    """The right names, but nothing of what the tables promise."""
+    written(path, [])
+    with sqlite3.connect(path) as db:
+        db.execute("drop table answers")
+        names = "id, uuid, device, at, session, mode, question, lang, seed, given, score, right,"
+        db.execute(f"create table answers ({names} grade, hints, seconds, sure, undoes,"
+                   " bank_hash, note)")  # fmt: skip
+        db.execute("insert into answers values (1, 'u', 'd', 1, 's', 'exam', 'q', 'zh', 1, '1',"
+                   " 1, 1, 3, 0, 1, 0, null, '', '')")  # fmt: skip
+
+
+def told(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        said = exported(Pages(TOWER, TALKS))
+        change(said)
+        path.write_text(json.dumps(said), encoding="utf-8")
+
+    return write
+
+
+BAD: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a folder": (lambda path: path.mkdir(), "merge_read"),
+    "nothing there": (lambda path: None, "merge_read"),
+    "empty": (lambda path: path.write_bytes(b""), "merge_foreign"),
+    "a list": (lambda path: path.write_text("[1, 2]"), "merge_foreign"),
+    "other JSON": (lambda path: path.write_text('{"schema": "quizkit/due/1"}'), "merge_foreign"),
+    "newer JSON": (lambda path: path.write_text('{"schema": "quizkit/diary/2"}'), "merge_newer"),
+    "no text": (lambda path: path.write_bytes(b"\xff\xfe{"), "merge_foreign"),
+    "torn": (torn, "merge_foreign"),
+    "newer": (newer, "merge_newer"),
+    "another program's": (another, "merge_foreign"),
+    "loosened": (loosened, "merge_foreign"),
+    "a key short": (told(lambda said: said["answers"][2].pop("seed")), "merge_foreign"),
+    "grade": (told(lambda said: said["answers"][2].update(grade=5)), "merge_foreign"),
+    "too large": (told(lambda said: said["answers"][2].update(seed=2**63)), "merge_foreign"),
+    "no truth": (told(lambda said: said["answers"][2].update(right=1)), "merge_foreign"),
+    "no zone": (told(lambda said: said["answers"][2].update(at="2026-03-01")), "merge_foreign"),
+    "nan": (told(lambda said: said["answers"][2].update(seconds=float("nan"))), "merge_foreign"),
+    "note": (told(lambda said: said["events"][0].update(note="x")), "merge_foreign"),
+    "no events": (told(lambda said: said.pop("events")), "merge_foreign"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_no_diary_is_refused(tmp_path: Path, case: str):
+    write, key = BAD[case]
+    file = tmp_path / "other"
+    write(file)
+    with pytest.raises(DiaryError) as caught:
+        pages(file)
+    assert caught.value.key == key
+    assert "other" in caught.value.message("en")
+    assert "other" in caught.value.message("zh")
+
+
+def test_a_refused_file_leaves_one_sentence_and_no_trace(tmp_path: Path):
+    home = tmp_path / "home"
+    home.mkdir()
+    mine = written(home / "diary.sqlite3", LAPTOP)
+    before = mine.read_bytes()
+    torn(tmp_path / "torn")
+    done = quizkit(home, "data", "--merge", str(tmp_path / "torn"))
+    assert (done.returncode, done.stdout) == (4, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "Nothing was changed" in done.stderr
+    assert [each.name for each in home.iterdir()] == ["diary.sqlite3"]
+    assert mine.read_bytes() == before
