@@ -27,6 +27,7 @@ Watch
     anomaly               1 if the step run again under detect_anomaly stops with an error
     unclipped (shared)    bad entries of the summed gradient, as a share
     clipped (shared)      the same after clip_grad_norm_
+    weights_bad           1 if this rank's weights are at the end
     spread (shared)       largest difference between the ranks' weights at the end
     weight_error (shared) largest relative difference from one process that leaves out bad steps
 
@@ -238,6 +239,7 @@ def main(
         "anomaly": counted(found.anomaly),
         "unclipped": shared(counted(found.shares[0])),
         "clipped": shared(counted(found.shares[1])),
+        "weights_bad": counted(int(bad(ours))),
         "spread": shared(compared(spread)),
         "weight_error": shared(compared(error)),
     }

@@ -83,6 +83,9 @@ def test_what_each_break_leaves_right(run: Run) -> None:
     report = run(2, "looks-after-the-sum")
     assert failed(report) == ["the rank is named"]
     assert report["metrics"]["bad_before"] == [1, 1]
-    # Who skips alone keeps good weights, and the others do not.
-    assert "replicas stay equal" in failed(run(2, "skips-alone"))
+    # Who skips alone keeps good weights, and the others do not; a step later nobody does.
+    report = run(3, "skips-alone", step=3)
+    assert "replicas stay equal" in failed(report)
+    assert report["metrics"]["weights_bad"] == [1, 1, 0]
+    assert run(3, "skips-alone")["metrics"]["weights_bad"] == [1, 1, 1]
     assert "weights stay finite" in failed(run(1, "clips-and-goes-on"))
