@@ -14,7 +14,7 @@ Watch
     step_inline (shared)  time of a step in the second half of the run, loading when a batch is due
     step_one (shared)     the same with loaders, one batch ahead on each
     step_deep (shared)    the same with loaders, `depth` batches ahead on each
-    waits_inline          share of this rank's time spent waiting for input, inline
+    waits_inline          share of this rank's time in that half spent waiting for input, inline
     waits                 the same with loaders and depth, as all that follows
     computes              share spent in forward and backward
     all_reduce            share in which an all-reduce is open on this rank, waiting for others too
@@ -128,11 +128,12 @@ def reduce(gradient, ready, cost, clock):
 def train(data, costs, threads, depth, plan):
     """All steps of one rank: its weights, when steps end, and where its time goes."""
     x, seen = torch.zeros(WIDTH, dtype=torch.float64, device=device()), SimpleNamespace()
-    seen.ends, seen.samples, seen.waits, seen.computes = [], [], 0.0, 0.0
-    seen.open, seen.moved, seen.exposed = 0.0, 0.0, 0.0
+    seen.ends, seen.samples = [], []
     with virtual_clock(plan.name) as clock:
         loader = Loader(data, costs, threads, depth)
         for step in range(len(costs)):
+            if step in (0, len(costs) // 2):  # the first half is warm-up
+                seen.waits = seen.computes = seen.open = seen.moved = seen.exposed = 0.0
             begin = clock.now
             batch = loader.take(step, clock)
             seen.samples += batch[-1].long().tolist()
@@ -164,10 +165,11 @@ def loss_of(batch, x):
 
 
 def expected_ends(costs, threads, depth, plan):
-    """When steps end, and how long all-reduces are open on each rank: a plain recurrence."""
-    free, ends, opened = 0.0, [], [0.0 for _ in costs]
+    """When steps end; how long all-reduces are open in the second half: a plain recurrence."""
+    free, ends, opened = 0.0, [], []
     ready, taken = [[] for _ in costs], [[] for _ in costs]
     for step in range(len(costs[0])):
+        opened = opened if step > len(costs[0]) // 2 else [0.0 for _ in costs]
         for own, made, got in zip(costs, ready, taken, strict=True):
             if threads:
                 told = got[step - threads * depth] if step >= threads * depth else 0.0
@@ -226,14 +228,14 @@ def main(
     dataset = TensorDataset(data[-1])
     sampler = DistributedSampler(dataset, n, rank(), shuffle=False)
 
-    ran, times, errors = {}, {}, []
+    ran, halves, errors, measured = {}, {}, [], steps - steps // 2
     for name, threads, ahead in (("inline", 0, 0), ("one", loaders, 1), ("deep", loaders, depth)):
         plan.name = name
         ran[name] = seen = train(data, costs[rank()], threads, ahead, plan)
         ends, opened = expected_ends(costs, threads, ahead, plan)
         late = max(abs(x - y) for x, y in zip(seen.ends, ends, strict=True)) / ends[-1]
         check(f"{name}: steps end when they should", late, "<", 1e-12)
-        off = max(abs(seen.open - opened[rank()]), abs(seen.moved - steps * plan.reduction))
+        off = max(abs(seen.open - opened[rank()]), abs(seen.moved - measured * plan.reduction))
         check(f"{name}: all-reduces are open and move as they should", off / ends[-1], "<", 1e-12)
         errors.append(max_error(seen.x.cpu(), truth))
         check(f"{name}: weights equal one process", errors[-1], "<", 1e-12)
@@ -241,17 +243,16 @@ def main(
         check(f"{name}: samples equal DistributedSampler's", wrong, "==", 0)
         held = min(threads * ahead, steps)
         check(f"{name}: no more than loaders x depth ahead", seen.ahead, "==", held)
-        times[name] = (seen.ends[-1] - seen.ends[steps // 2 - 1]) / (steps - steps // 2)
-    deep, inline = ran["deep"], ran["inline"]
-    whole = deep.ends[-1]
+        halves[name] = seen.ends[-1] - seen.ends[steps // 2 - 1]
+    deep, inline, whole = ran["deep"], ran["inline"], halves["deep"]
     spent = deep.waits + deep.computes + deep.exposed
     check("time is spent once", abs(spent / whole - 1), "<", 1e-12)
     taken = torch.bincount(torch.tensor(deep.samples), minlength=data.shape[1])
     taken = everyone(taken.tolist()).sum(0)
 
     return {
-        **{f"step_{name}": shared(clocked(round(times[name], 9))) for name in times},
-        "waits_inline": clocked(inline.waits / inline.ends[-1]),
+        **{f"step_{name}": shared(clocked(round(halves[name] / measured, 9))) for name in ran},
+        "waits_inline": clocked(inline.waits / halves["inline"]),
         "waits": clocked(deep.waits / whole),
         "computes": clocked(deep.computes / whole),
         "all_reduce": clocked(deep.open / whole),

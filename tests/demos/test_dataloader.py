@@ -52,8 +52,10 @@ def test_the_all_reduce_looks_slow_on_all_but_the_slow_rank(run: Run, slow: int)
     assert measured["step_deep"] == 6.0 > even["step_deep"]
     for each in others:
         assert measured["all_reduce"][each] > 3 * measured["transfer"][each]
-        assert measured["busy"][each] > 0.9 > 0.5 > measured["computes"][each]
-        assert measured["waits"][each] < 0.1 < 0.4 < measured["waits"][slow]
+        # Shares of steady steps: the first batch, which nobody could hide, is not in them.
+        assert measured["busy"][each] == pytest.approx(1)
+        assert measured["computes"][each] == pytest.approx(COMPUTE / 6.0)
+        assert measured["waits"][each] == 0 < 0.4 < measured["waits"][slow]
     assert measured["all_reduce"][slow] == pytest.approx(measured["transfer"][slow])
 
 
