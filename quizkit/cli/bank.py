@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quizkit.cli import complete
 from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language
 from quizkit.cli.flags import flags
 
@@ -22,7 +23,10 @@ def register(app: typer.Typer) -> None:
 
 @bank.command()
 def lint(
-    topic: Annotated[list[str] | None, typer.Argument(help="Topics; none means all.")] = None,
+    topic: Annotated[
+        list[str] | None,
+        typer.Argument(help="Topics; none means all.", autocompletion=complete.topics),
+    ] = None,
     bank: Annotated[
         Path | None, typer.Option(help="A folder of questions instead of the shipped.")
     ] = None,
@@ -56,7 +60,12 @@ def lint(
 @bank.command()
 def new(
     name: Annotated[str, typer.Argument(help="topic/slug, as in pp/bubble.")],
-    kind: Annotated[str, typer.Option(help="choice, numeric, order, cloze, trace, bug, essay.")],
+    kind: Annotated[
+        str,
+        typer.Option(
+            help="choice, numeric, order, cloze, trace, bug, essay.", autocompletion=complete.kinds
+        ),
+    ],
     bank: Annotated[Path | None, typer.Option(help=BANK_HELP)] = None,
     lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
 ) -> None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quizkit.cli import complete
 from quizkit.cli.common import JSON_HELP, LANG_HELP, language
 
 if TYPE_CHECKING:
@@ -17,8 +18,13 @@ def register(app: typer.Typer) -> None:
 
 
 def config(
-    name: Annotated[str | None, typer.Argument(help="A setting, as in lang.")] = None,
-    value: Annotated[str | None, typer.Argument(help="What it shall be from now on.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A setting, as in lang.", autocompletion=complete.settings)
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Argument(help="What it shall be from now on.", autocompletion=complete.values),
+    ] = None,
     unset: Annotated[bool, typer.Option("--unset", help="Back to the default.")] = False,
     show_origin: Annotated[
         bool, typer.Option("--show-origin", help="Where each value comes from.")

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from quizkit.cli import complete
 from quizkit.cli.common import JSON_HELP, LANG_HELP
 
 
@@ -21,7 +22,10 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="A demo; without one, list them all.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A demo; without one, list them all.", autocompletion=complete.demos),
+    ] = None,
     ranks: Annotated[
         int | None, typer.Option("--gpus", "--ranks", metavar="N", help="How many ranks. [4]")
     ] = None,
@@ -30,7 +34,13 @@ def demo(
         typer.Option(help="Where to compute; auto takes GPUs if there is one for each rank."),
     ] = "auto",
     broken: Annotated[
-        str | None, typer.Option("--break", metavar="B", help="Plant one of the demo's bugs.")
+        str | None,
+        typer.Option(
+            "--break",
+            metavar="B",
+            help="Plant one of the demo's bugs.",
+            autocompletion=complete.breaks,
+        ),
     ] = None,
     deadline: Annotated[
         float | None,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quizkit.cli import complete
 from quizkit.cli.common import BANK_HELP, LANG_HELP, choose_topics, language, library
 from quizkit.cli.session import open_desk, session
 
@@ -28,7 +29,9 @@ def register(app: typer.Typer) -> None:
 
 
 def learn(
-    topic: Annotated[str, typer.Argument(help="A topic, as in pp.")],
+    topic: Annotated[
+        str, typer.Argument(help="A topic, as in pp.", autocompletion=complete.topics)
+    ],
     again: Annotated[
         bool, typer.Option("--again", help="From the beginning, also what was answered.")
     ] = False,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quizkit.cli import complete
 from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, language
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ def register(app: typer.Typer) -> None:
 
 
 def mock(
-    script: Annotated[str | None, typer.Argument(help="A script, as --list names it.")] = None,
+    script: Annotated[
+        str | None,
+        typer.Argument(help="A script, as --list names it.", autocompletion=complete.scripts),
+    ] = None,
     minutes: Annotated[
         float | None, typer.Option(min=0.05, help="Another total; targets scale with it.")
     ] = None,

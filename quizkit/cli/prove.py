@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quizkit.cli import complete
 from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, joined_bank, language
 
 if TYPE_CHECKING:
@@ -19,8 +20,13 @@ def register(app: typer.Typer) -> None:
 
 
 def prove(
-    ids: Annotated[list[str] | None, typer.Argument(help="Questions, as in pp/bubble.")] = None,
-    topic: Annotated[list[str] | None, typer.Option(help="All of a topic.")] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(help="Questions, as in pp/bubble.", autocompletion=complete.questions),
+    ] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option(help="All of a topic.", autocompletion=complete.topics)
+    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="The whole bank.")] = False,
     mutate: Annotated[
         bool, typer.Option("--mutate", help="Also change each key, and list what survives.")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quizkit.cli import complete
 from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language, library
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ def register(app: typer.Typer) -> None:
 
 
 def show(
-    name: Annotated[str, typer.Argument(metavar="ID", help="A question, as in pp/bubble.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="A question, as in pp/bubble.", autocompletion=complete.questions
+        ),
+    ],
     bank: Banks = None,
     json: Json = False,
     lang: Spoken = None,
@@ -55,7 +61,9 @@ def show(
 
 
 def list_questions(
-    topic: Annotated[list[str] | None, typer.Option(help="Only these topics.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option(help="Only these topics.", autocompletion=complete.topics)
+    ] = None,
     covers: Annotated[
         bool, typer.Option("--covers", help="By the common 70: which question answers which.")
     ] = False,

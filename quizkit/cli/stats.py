@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quizkit.cli import complete
 from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language, library
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ def register(app: typer.Typer) -> None:
 
 
 def stats(
-    topic: Annotated[list[str] | None, typer.Option("--topic", help="Only these topics.")] = None,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option("--topic", help="Only these topics.", autocompletion=complete.topics),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="A page to keep or to share.")
     ] = None,

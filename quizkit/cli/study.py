@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quizkit.cli import complete
 from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language, library
 from quizkit.cli.session import open_desk, session
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from quizkit.words import Lang
 
 Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
-Topics = Annotated[list[str] | None, typer.Option("--topic", help="Only these topics.")]
+Topics = Annotated[
+    list[str] | None,
+    typer.Option("--topic", help="Only these topics.", autocompletion=complete.topics),
+]
 Spoken = Annotated[str | None, typer.Option("--lang", help=LANG_HELP)]
 
 
@@ -32,7 +36,9 @@ def study(
     level: Annotated[
         str | None, typer.Option(metavar="A-B", help="Only these levels, of 1 to 5: 2-3 or 4.")
     ] = None,
-    kind: Annotated[list[str] | None, typer.Option(help="Only these kinds.")] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Only these kinds.", autocompletion=complete.kinds)
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="So many questions; wrong ones come back on top.")
     ] = None,
@@ -96,6 +102,9 @@ def study(
 
 def due(
     topic: Topics = None,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Leave with 1 if something is due, with 0 if not.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
     lang: Spoken = None,
     bank: Banks = None,
@@ -119,6 +128,8 @@ def due(
         _print_json(found)
     else:
         _print_lines(found, spoken)
+    if exit_code and found.due:
+        raise typer.Exit(1)
 
 
 def _allowance() -> "Allowance":

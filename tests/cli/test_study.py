@@ -227,7 +227,9 @@ def test_what_is_due(quizkit: Quizkit):
     session.say(RIGHT)
     session.end()
     options = ["--bank", str(quizkit.bank), "--topic", "alpha", "--topic", "beta"]
-    said = json.loads(quizkit.run("due", "--json", *options).stdout)
+    nothing = quizkit.run("due", "--json", "--exit-code", *options)
+    assert nothing.returncode == 0
+    said = json.loads(nothing.stdout)
     assert (said["schema"], said["due"], said["new"]) == ("quizkit/due/1", [], 5)
     assert said["topics"] == [
         {"topic": "alpha", "due": 0, "new": 2, "known": 1},
@@ -239,7 +241,9 @@ def test_what_is_due(quizkit: Quizkit):
     db.execute(long_ago)
     db.commit()
     db.close()
-    said = json.loads(quizkit.run("due", "--json", *options).stdout)
+    something = quizkit.run("due", "--json", "--exit-code", *options)
+    assert something.returncode == 1
+    said = json.loads(something.stdout)
     assert [row["question"] for row in said["due"]] == ["alpha/q0"]
     assert said["next"] is None
     assert "1 due" in quizkit.run("due", *options).stdout

@@ -1,0 +1,91 @@
+"""What the Tab key offers. It runs on every press: names of files are read, never files."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import typer
+
+Words = Callable[[str], list[str]]
+
+
+def _offer(names: Callable[[], Iterable[str]]) -> Words:
+    def begun(incomplete: str) -> list[str]:
+        from quizkit.errors import QuizkitError
+
+        try:
+            return sorted({name for name in names() if name.startswith(incomplete)})
+        except (QuizkitError, OSError):
+            return []  # a shell that completes has no place for a message
+
+    return begun
+
+
+def _shelves() -> Iterator[Path]:
+    from quizkit.cli.common import own_banks
+    from quizkit.paths import QUESTIONS
+
+    for bank in (QUESTIONS, *own_banks(())):
+        yield from (each for each in bank.iterdir() if each.is_dir() and each.name[0] not in "._")
+
+
+def _topics() -> Iterator[str]:
+    return (shelf.name for shelf in _shelves() if shelf.name != "mocks")
+
+
+def _questions() -> Iterator[str]:
+    for shelf in _shelves():
+        if shelf.name != "mocks":
+            files = (file.stem for file in shelf.glob("*.yaml") if file.name[0] != "_")
+            yield from (f"{shelf.name}/{name}" for name in files)
+
+
+def _scripts() -> Iterator[str]:
+    for shelf in _shelves():
+        if shelf.name == "mocks":
+            yield from (file.stem for file in shelf.glob("*.yaml"))
+
+
+def _demos() -> Iterable[str]:
+    from quizkit.lab.catalogue import names
+
+    return names()
+
+
+def _kinds() -> Iterable[str]:
+    from quizkit.bank.model import KINDS
+
+    return KINDS
+
+
+def _settings() -> Iterable[str]:
+    from quizkit.settings import SETTINGS
+
+    return SETTINGS
+
+
+topics, questions, scripts = _offer(_topics), _offer(_questions), _offer(_scripts)
+demos, kinds, settings = _offer(_demos), _offer(_kinds), _offer(_settings)
+
+
+def breaks(context: typer.Context, incomplete: str) -> list[str]:
+    """The bugs of the demo that the line names."""
+    from quizkit.errors import QuizkitError
+    from quizkit.lab.catalogue import find
+
+    # Options of a demo's own may follow its name, so click leaves all words where they are.
+    name = context.params.get("name") or next(iter(context.args), "")
+    try:
+        return [each for each in find(name).breaks if each.startswith(incomplete)]
+    except (QuizkitError, OSError):
+        return []
+
+
+def values(context: typer.Context, incomplete: str) -> list[str]:
+    """What the setting that the line names may be."""
+    from quizkit.settings import SETTINGS
+
+    setting = SETTINGS.get(str(context.params.get("name")))
+    if setting is None:
+        return []
+    choices = ("true", "false") if isinstance(setting.default, bool) else setting.choices
+    return [each for each in choices if each.startswith(incomplete)]
