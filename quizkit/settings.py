@@ -6,7 +6,9 @@ library need not be loaded before the first question.
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from quizkit.errors import DiaryError, QuizkitError, UsageError
@@ -18,7 +20,10 @@ Value = str | int | bool | tuple[str, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One thing that can be settled. `default` says its type too; None is a word or nothing."""
+    """One thing that can be settled. `default` says its type too; None is a word or nothing.
+
+    The word is one of the choices, or any where there are none; a `day` is a date.
+    """
 
     name: str
     default: Value
@@ -26,6 +31,7 @@ class Setting:
     least: int = 0
     most: int = 10**6
     variable: str = ""
+    day: bool = False
 
 
 SETTINGS: Mapping[str, Setting] = {
@@ -38,6 +44,9 @@ SETTINGS: Mapping[str, Setting] = {
         Setting("bank", ()),
         Setting("new_per_day", 20),
         Setting("reviews_per_day", 100),
+        Setting("interview", None, day=True),
+        Setting("minutes", 30, most=1440),
+        Setting("interview_for", None),
     )
 }
 
@@ -115,8 +124,12 @@ def read(name: str, text: str, place: str) -> Value:
         case tuple():
             inside = said[1:-1] if said.startswith("[") and said.endswith("]") else said
             return tuple(_bare(each) for each in inside.split(",") if each.strip())
+        case _ if setting.day:
+            with suppress(ValueError):
+                return date.fromisoformat(_bare(said)).isoformat()
+            wanted = "2027-03-01"
         case _:
-            if _bare(said) in setting.choices:
+            if _bare(said) in setting.choices or not setting.choices:
                 return _bare(said)
             wanted = ", ".join(setting.choices)
     raise UsageError("setting_value", place=place, name=name, given=said, wanted=wanted)

@@ -20,6 +20,7 @@ from quizkit.cli import (
     doctor,
     learn,
     mock,
+    plan,
     prove,
     read,
     stats,
@@ -40,7 +41,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (study, learn, mock, demo, prove, calc, read, stats, bank, config, data, doctor):
+for module in (
+    study,
+    learn,
+    plan,
+    mock,
+    demo,
+    prove,
+    calc,
+    read,
+    stats,
+    bank,
+    config,
+    data,
+    doctor,
+):
     module.register(app)
 
 

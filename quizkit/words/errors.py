@@ -146,6 +146,30 @@ WORDS: Words = {
         "zh": "难度写成 2-3 或 4，范围是 1 到 5；你写的是 {text}",
         "en": "Levels are written 2-3 or 4, from 1 to 5; you wrote {text}",
     },
+    "plan_no_date": {
+        "zh": "哪天面试？例如：quizkit plan --interview 2027-03-01 --minutes 40",
+        "en": "When is the interview? For instance: quizkit plan --interview 2027-03-01 --minutes 40",
+    },
+    "plan_date": {
+        "zh": "看不懂日期 {given}；写成 年-月-日，例如 2027-03-01",
+        "en": "{given} is no date that can be read; write year-month-day, as in 2027-03-01",
+    },
+    "plan_today": {
+        "zh": "面试就在今天，没有可排的日子了。还有时间就看最没把握的：quizkit study --limit 5。祝顺利",
+        "en": "The interview is today: there is no day left to plan. If there is an hour: quizkit study --limit 5. Good luck",
+    },
+    "plan_past": {
+        "zh": "{date} 已经过了。换一个日期：quizkit plan --interview …；不再按计划：quizkit config interview --unset",
+        "en": "{date} has passed. Give another date: quizkit plan --interview ...; to be without a plan: quizkit config interview --unset",
+    },
+    "plan_far": {
+        "zh": "{date} 在一年以后，现在排计划没有意义；先照到期次序复习：quizkit study",
+        "en": "{date} is more than a year away, too far to plan for; until then go by what is due: quizkit study",
+    },
+    "plan_for": {
+        "zh": "--for {name} 不认识。可以试试：{hint}。可以写 junior、senior、staff，或 quizkit mock --list 里的名字",
+        "en": "--for {name} is not known. Try: {hint}. It takes junior, senior, staff, or a name from quizkit mock --list",
+    },
     "nothing_chosen": {
         "zh": "没有符合条件的题。放宽 --topic、--level 或 --kind；quizkit list 列出所有的题",
         "en": "No question fits. Loosen --topic, --level or --kind; quizkit list shows what there is",

@@ -15,6 +15,10 @@ WORDS: Words = {
         "zh": "十分钟定级：找到新题该从哪一级开始。",
         "en": "Ten minutes of quick questions that find the level at which study begins.",
     },
+    "plan": {
+        "zh": "到面试那天为止每天练什么，那天预计记得多少。",
+        "en": "What to practise each day until an interview, and how much is remembered on its day.",
+    },
     "due": {
         "zh": "哪些题到期，哪些是新题，下次什么时候来。",
         "en": "What is due now, what is new, and when to come back.",

@@ -1,0 +1,223 @@
+"""`quizkit plan`: what to practise until the interview, and what `study` asks because of it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quizkit.cli.common import (
+    BANK_HELP,
+    JSON_HELP,
+    LANG_HELP,
+    choose_topics,
+    language,
+    library,
+    own_banks,
+)
+
+if TYPE_CHECKING:
+    from quizkit.answer import Card
+    from quizkit.bank.entry import Entry
+    from quizkit.bank.mocks import Script
+    from quizkit.tutor.lineup import Lineup
+    from quizkit.tutor.plan_outlook import Aim, Outlook, Prospect
+    from quizkit.tutor.plan_weights import Weigh
+
+_YEAR = 366
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(plan)
+
+
+def plan(
+    interview: Annotated[
+        str | None, typer.Option(metavar="DATE", help="The day of it, as in 2027-03-01.")
+    ] = None,
+    minutes: Annotated[
+        int | None, typer.Option(min=0, max=1440, help="Minutes of answering a day.")
+    ] = None,
+    for_: Annotated[
+        str | None,
+        typer.Option("--for", metavar="junior|senior|staff|SCRIPT", help="What counts how much."),
+    ] = None,
+    topic: Annotated[list[str] | None, typer.Option("--topic", help="Only these topics.")] = None,
+    save: Annotated[
+        bool, typer.Option("--save", help="Keep it: `quizkit study` follows the plan.")
+    ] = False,
+    bank: Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)] = None,
+    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    lang: Annotated[str | None, typer.Option("--lang", help=LANG_HELP)] = None,
+    plain: Annotated[bool, typer.Option("--plain", help="No colour.")] = False,
+) -> None:
+    """Choose what to practise each day, so that most is remembered on the interview's day."""
+    from datetime import UTC, datetime
+
+    from quizkit.diary import Diary
+    from quizkit.errors import UsageError
+    from quizkit.paths import QUESTIONS, diary_file
+    from quizkit.settings import settings
+    from quizkit.tutor.memory import Memory
+    from quizkit.tutor.plan_outlook import Aim, outlook
+
+    spoken = language(lang)
+    settled = settings()
+    now, said = datetime.now(UTC), interview or settled["interview"].value
+    if said is None:
+        raise UsageError("plan_no_date")
+    day = _day(str(said), now.astimezone().date())
+    amount = minutes if minutes is not None else int(str(settled["minutes"].value))
+    # What was settled for another interview says nothing of this one.
+    kept = settled["interview_for"].value if interview is None else None
+    aimed = for_ or (str(kept) if kept else None)
+    wanted = choose_topics(QUESTIONS, bank or [], topic or [])
+    with library(bank or []) as shelves, Diary(diary_file()) as diary:
+        entries = shelves.entries(wanted)
+        aim = Aim(interview=day, minutes=amount, weigh=_weigh(aimed, entries, bank or []))
+        entries = [each for each in entries if aim.weigh(each) > 0]
+        if not entries:
+            raise UsageError("nothing_chosen")
+        cards = Memory(diary, entries).cards
+        found = outlook(entries, cards, diary.answers(), aim, now)
+    if save:
+        _save(day, amount, aimed, spoken)
+    if json:
+        _print(found, aim, aimed)
+        return
+    from quizkit.ui.console import console, is_plain
+    from quizkit.ui.plan_screen import Told, plan_screen
+
+    followed = save or (interview is None)
+    shown = plan_screen(found, Told(aim, aimed, followed), spoken)
+    console(plain=is_plain(plain)).print(shown)
+
+
+def todays_lineup(
+    entries: "Sequence[Entry]", cards: "Mapping[str, Card]", banks: "Sequence[Path]"
+) -> "Lineup | None":
+    """What is left of today's plan, if an interview is settled and lies ahead."""
+    from datetime import UTC, datetime
+
+    from quizkit.diary import Diary
+    from quizkit.paths import diary_file
+    from quizkit.tutor.plan_outlook import planned_today
+
+    aim = settled_aim(entries, banks)
+    if aim is None:
+        return None
+    with Diary(diary_file()) as diary:
+        return planned_today(entries, cards, diary.answers(), aim, datetime.now(UTC))
+
+
+def settled_aim(entries: "Sequence[Entry]", banks: "Sequence[Path]") -> "Aim | None":
+    """The interview that is settled, if it lies ahead."""
+    from datetime import datetime
+
+    from quizkit.settings import settings
+    from quizkit.tutor.plan_outlook import Aim
+
+    settled = settings()
+    day, minutes = settled["interview"].value, int(str(settled["minutes"].value))
+    if day is None or date.fromisoformat(str(day)) <= datetime.now().astimezone().date():
+        return None
+    aimed = settled["interview_for"].value
+    weigh = _weigh(str(aimed) if aimed else None, entries, banks)
+    return Aim(interview=date.fromisoformat(str(day)), minutes=minutes, weigh=weigh)
+
+
+def _day(text: str, today: date) -> date:
+    """The day of the interview, where it can be planned for."""
+    from quizkit.errors import UsageError
+
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise UsageError("plan_date", given=text) from None
+    if day == today:
+        raise UsageError("plan_today")
+    if day < today:
+        raise UsageError("plan_past", date=day)
+    if (day - today).days > _YEAR:
+        raise UsageError("plan_far", date=day)
+    return day
+
+
+def _weigh(aimed: str | None, entries: "Sequence[Entry]", banks: "Sequence[Path]") -> "Weigh":
+    from quizkit.tutor.plan_weights import ROLES, alike, by_role, by_script
+
+    if aimed is None:
+        return alike
+    for role in ROLES:
+        if aimed == role:
+            return by_role(role)
+    return by_script(_script(aimed, banks), entries)
+
+
+def _script(name: str, banks: "Sequence[Path]") -> "Script":
+    """The script of that name, the user's own before the shipped one."""
+    from quizkit.bank.mocks import mock_slugs, read_mock
+    from quizkit.bank.model import Problem
+    from quizkit.errors import BankError, UsageError
+    from quizkit.near import nearest
+    from quizkit.paths import QUESTIONS
+    from quizkit.tutor.plan_weights import ROLES
+
+    known = {
+        slug: folder for folder in (QUESTIONS, *own_banks(banks)) for slug in mock_slugs(folder)
+    }
+    if name not in known:
+        raise UsageError("plan_for", name=name, hint=nearest(name, [*ROLES, *known]))
+    problems: list[Problem] = []
+    script = read_mock(known[name], name, problems)
+    if script is None:
+        raise BankError("question_broken", problems="\n".join(map(str, problems)))
+    return script
+
+
+def _save(day: date, minutes: int, aimed: str | None, lang: Any) -> None:
+    from quizkit.settings import settle
+    from quizkit.words import say
+
+    settle("interview", day.isoformat())
+    settle("interview_for", aimed)
+    file = settle("minutes", str(minutes))
+    typer.echo(say("plan.saved", lang, file=file), err=True)
+
+
+def _print(found: "Outlook", aim: "Aim", aimed: str | None) -> None:
+    import json
+
+    said = {
+        "schema": "quizkit/plan/1",
+        "interview": aim.interview.isoformat(),
+        "minutes": aim.minutes,
+        "for": aimed,
+        "all": _prospect(found.whole),
+        "topics": [{"topic": topic, **_prospect(each)} for topic, each in found.topics.items()],
+        "days": [
+            {
+                "date": day.isoformat(),
+                "minutes": round(each.seconds / 60, 2),
+                "reviews": each.reviews,
+                "new": each.new,
+            }
+            for day, each in found.days
+        ],
+        "slip_today": found.slip,
+        "spent_today": round(found.spent / 60, 2),
+        "too_long": found.too_long,
+        "curve": {"reviews": found.reviews, "times": found.model.times, "decay": found.model.decay},
+    }
+    typer.echo(json.dumps(said, ensure_ascii=False))
+
+
+def _prospect(of: "Prospect") -> dict[str, Any]:
+    return {
+        "questions": of.questions,
+        "met": of.met,
+        "recall_without": of.without,
+        "recall_with": of.practised,
+    }

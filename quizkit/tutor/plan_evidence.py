@@ -1,0 +1,90 @@
+"""What the learner's own answers say for a plan: how long a kind takes, what is known anyway,
+and along which curve it is forgotten."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+from math import log
+from statistics import median
+from typing import NamedTuple
+
+from quizkit.tutor.memory import TARGETS
+from quizkit.tutor.plan_memory import AGAIN, WEIGHTS, Fsrs, Trace
+
+ENOUGH = 10
+"""Answers of a kind from which on the learner's own time counts."""
+_LONGEST: dict[str, float] = {kind: 5 * target for kind, target in TARGETS.items()}
+"""Seconds: who takes longer has left the keyboard."""
+_OTHERS = 4
+"""So many answers' worth has the whole bank's share in that of a topic."""
+_CURVES = [*product((1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4), (WEIGHTS[20], 0.3, 0.5, 0.8))]
+"""How many times as long things are kept, and the decay. The decays are those FSRS allows."""
+_RECENT = 300
+"""So many of the last reviews tell the curve."""
+
+
+class Recalled(NamedTuple):
+    """An answer on a later day than the one before: the stability it met, the days, and how."""
+
+    stability: float
+    days: float
+    right: bool
+
+
+def own_seconds(spent: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """What a question of each kind takes: its target, or the learner's own median."""
+    own: dict[str, list[float]] = {}
+    for kind, each in spent:
+        own.setdefault(kind, []).append(each)
+    return {
+        kind: median(own[kind]) if len(own.get(kind, ())) >= ENOUGH else target
+        for kind, target in TARGETS.items()
+    }
+
+
+def within_reason(kind: str, seconds: float) -> float:
+    """The time an answer took, without that in which nobody was there."""
+    return min(seconds, _LONGEST.get(kind, max(_LONGEST.values())))
+
+
+def chances(firsts: Iterable[tuple[str, bool]]) -> Callable[[str], float]:
+    """How likely a question never met is answered right, by topic, from all first answers.
+
+    Before there is an answer that is one half; a topic without answers has the share of all.
+    """
+    met, right = Counter[str](), Counter[str]()
+    for topic, was_right in firsts:
+        met[topic] += 1
+        right[topic] += was_right
+    overall = (right.total() + 1) / (met.total() + 2)
+    return lambda topic: (right[topic] + _OTHERS * overall) / (met[topic] + _OTHERS)
+
+
+def later(answers: Iterable[tuple[str, float, int]]) -> list[Recalled]:
+    """What the answers (question, day, grade), as they came, show of forgetting."""
+    model, held = Fsrs(), dict[str, tuple[Trace, float]]()
+    found: list[Recalled] = []
+    for question, day, grade in answers:
+        if question in held:
+            trace, last = held[question]
+            days = max(0.0, day - last)
+            if days >= 1:
+                found.append(Recalled(trace.stability, days, grade != AGAIN))
+            held[question] = model.after(trace, days, grade), last + days
+        else:
+            held[question] = model.first(grade), day
+    return found
+
+
+def fitted(recalled: Sequence[Recalled]) -> Fsrs:
+    """The curve under which what was recalled is likeliest, FSRS's own unless it is told better."""
+    return max((Fsrs(times=t, decay=d) for t, d in _CURVES), key=lambda m: _likely(m, recalled))
+
+
+def _likely(model: Fsrs, recalled: Sequence[Recalled]) -> float:
+    """The logarithm of how likely the last reviews are, and the curve itself."""
+    found = -(log(model.times) ** 2) / 2 - log(model.decay / WEIGHTS[20]) ** 2
+    for stability, days, right in recalled[-_RECENT:]:
+        chance = model.recall(stability, days)
+        found += log(chance if right else 1 - chance)
+    return found

@@ -1,0 +1,185 @@
+"""A plan for this learner: from the bank, the cards and every answer so far to an interview's day.
+
+Nothing is kept between calls: what was done, and what was not, is in the answers.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+from typing import NamedTuple
+
+from quizkit.answer import Answer, Card, counted
+from quizkit.bank.entry import Entry
+from quizkit.tutor.lineup import Lineup
+from quizkit.tutor.mixing import mixed
+from quizkit.tutor.plan import Day, Hold, Plan, Task, plan, ranked, taken, unmet
+from quizkit.tutor.plan_evidence import Recalled, chances, fitted, later, own_seconds, within_reason
+from quizkit.tutor.plan_memory import Fsrs, Trace
+from quizkit.tutor.plan_weights import Weigh, alike
+
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """What is planned for: when, how many minutes a day, and what counts how much."""
+
+    interview: date
+    minutes: float
+    weigh: Weigh = alike
+
+
+class Prospect(NamedTuple):
+    """Chances of a right answer on the day, means by weight: without practice, and with it."""
+
+    questions: int
+    met: int
+    without: float
+    practised: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """The plan as it is shown. `slip` is what leaving out today's practice takes off the mean."""
+
+    days: Sequence[tuple[date, Day]]
+    topics: Mapping[str, Prospect]
+    whole: Prospect
+    slip: float
+    spent: float
+    """Seconds answered today already."""
+    too_long: int
+    """Questions that fit into no day's time."""
+    reviews: int
+    """Answers that told something of how this learner forgets."""
+    model: Fsrs
+
+
+class _Learner(NamedTuple):
+    """What the answers so far say, and the questions as the plan sees them."""
+
+    tasks: list[Task]
+    model: Fsrs
+    recalled: Sequence[Recalled]
+    spent: float
+
+
+def outlook(
+    entries: Sequence[Entry],
+    cards: Mapping[str, Card],
+    answers: Iterable[Answer],
+    aim: Aim,
+    now: datetime,
+    zone: tzinfo | None = None,
+) -> Outlook:
+    """How it looks now. Days are those of the zone's calendar (None: the clock on the wall)."""
+    learner = _learner(entries, cards, answers, aim, now, zone)
+    tasks, model = learner.tasks, learner.model
+    today = now.astimezone(zone).date()
+    budgets = [60 * aim.minutes] * (aim.interview - today).days
+    later_days = budgets[1:]
+    found = plan(tasks, [max(0.0, budgets[0] - learner.spent), *later_days], model)
+    slipped = plan(tasks, [0.0, *later_days], model)
+    topics = {
+        topic: _prospect([task for task in tasks if task.topic == topic], found)
+        for topic in sorted({task.topic for task in tasks})
+    }
+    whole = _prospect(tasks, found)
+    return Outlook(
+        days=[(today + i * _DAY, day) for i, day in enumerate(found.days)],
+        topics=topics,
+        whole=whole,
+        slip=max(0.0, whole.practised - _prospect(tasks, slipped).practised),
+        spent=learner.spent,
+        too_long=sum(task.seconds > budgets[0] for task in tasks),
+        reviews=len(learner.recalled),
+        model=model,
+    )
+
+
+def planned_today(
+    entries: Sequence[Entry],
+    cards: Mapping[str, Card],
+    answers: Iterable[Answer],
+    aim: Aim,
+    now: datetime,
+    zone: tzinfo | None = None,
+) -> Lineup:
+    """What is left of today's plan, topics mixed as far as the order by worth allows."""
+    learner = _learner(entries, cards, answers, aim, now, zone)
+    until = (aim.interview - now.astimezone(zone).date()).days
+    holds = {task.id: task.hold for task in learner.tasks}
+    worth = ranked(learner.tasks, holds, 0.0, until, learner.model)
+    chosen, _ = taken(worth, 60 * aim.minutes - learner.spent)
+    known = {each.id: each for each in entries}
+    return Lineup(plan=[each.id for each in mixed([known[task.id] for task in chosen])])
+
+
+def _learner(
+    entries: Sequence[Entry],
+    cards: Mapping[str, Card],
+    answers: Iterable[Answer],
+    aim: Aim,
+    now: datetime,
+    zone: tzinfo | None,
+) -> _Learner:
+    known = {each.id: each for each in entries}
+    names = {old: each.id for each in entries for old in each.was.split()}
+    judged = [(names.get(row.question, row.question), row) for row in counted(answers)]
+    firsts: dict[str, bool] = {}
+    for name, row in judged:
+        if name in known:
+            firsts.setdefault(name, bool(row.right))
+    study = [
+        (row.at, known[name].kind if name in known else "", row.seconds)
+        for name, row in judged
+        if row.mode == "study"
+    ]
+    today = now.astimezone(zone).date()
+    recalled = later(
+        (name, (row.at - now) / _DAY, row.grade) for name, row in judged if row.grade is not None
+    )
+    seconds = own_seconds((kind, spent) for _, kind, spent in study)
+    chance = chances((name.split("/")[0], right) for name, right in firsts.items())
+    model = fitted(recalled)
+    tasks = [
+        Task(
+            each.id,
+            each.topic,
+            weight,
+            seconds[each.kind],
+            _hold(cards[each.id], now) if each.id in cards else unmet(chance(each.topic), model),
+        )
+        for each in _spread(entries)
+        if (weight := aim.weigh(each)) > 0
+    ]
+    spent = (within_reason(kind, s) for at, kind, s in study if at.astimezone(zone).date() == today)
+    return _Learner(tasks, model, recalled, sum(spent))
+
+
+def _spread(entries: Iterable[Entry]) -> list[Entry]:
+    """Topics in step with one another, the simpler questions first: what comes first, all equal."""
+    shelves: dict[str, list[Entry]] = {}
+    for each in sorted(entries, key=lambda each: (each.level, each.id)):
+        shelves.setdefault(each.topic, []).append(each)
+    places = [
+        ((number + 0.5) / len(shelf), each)
+        for shelf in shelves.values()
+        for number, each in enumerate(shelf)
+    ]
+    return [each for _, each in sorted(places)]
+
+
+def _hold(card: Card, now: datetime) -> Hold:
+    # A clock that was set back makes no answer come after now.
+    return Hold(
+        ((1.0, Trace(card.stability, card.difficulty)),), -max(0.0, (now - card.last) / _DAY)
+    )
+
+
+def _prospect(tasks: Sequence[Task], found: Plan) -> Prospect:
+    weight = sum(task.weight for task in tasks) or 1.0
+    without = sum(task.weight * found.without[task.id] for task in tasks)
+    practised = sum(task.weight * found.practised[task.id] for task in tasks)
+    met = sum(task.hold.met for task in tasks)
+    return Prospect(len(tasks), met, without / weight, practised / weight)

@@ -1,0 +1,116 @@
+"""The plan to an interview: what practice will have changed by then, and what each day holds."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from quizkit.tutor.plan_memory import Fsrs
+from quizkit.tutor.plan_outlook import Aim, Outlook, Prospect
+from quizkit.ui.parts import bracketed, section
+from quizkit.words import Lang, say
+
+_SHOWN = 14
+"""Days with a line of their own; the others share one."""
+_LEAST = 0.0005
+"""A share below it would be shown as nothing."""
+_LATE = 30.0
+"""Days: the curves are compared where a plan needs them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is said with a plan: for whom it was weighed, and whether `study` follows it."""
+
+    aim: Aim
+    weighed: str | None
+    saved: bool
+
+
+def plan_screen(found: Outlook, told: Told, lang: Lang) -> RenderableType:
+    """The whole of it; plain text and colourless, so that a screen reader has the same."""
+    days = (told.aim.interview - found.days[0][0]).days
+    minutes = f"{told.aim.minutes:g}"
+    title = say("plan.title", lang, date=told.aim.interview, days=days, minutes=minutes)
+    if told.weighed:
+        title += bracketed([say("plan.weighed", lang, aim=told.weighed)], lang)
+    return Group(
+        Text(title, "bold", overflow="fold"),
+        *section(say("plan.recall", lang), _topics(found, lang)),
+        *section(say("plan.calendar", lang), *_calendar(found, lang)),
+        Text(""),
+        *(Text(line, overflow="fold") for line in _notes(found, told, lang)),
+    )
+
+
+def _topics(found: Outlook, lang: Lang) -> Table:
+    rows = [(topic, each) for topic, each in found.topics.items()]
+    if len(rows) > 1:
+        rows.append((say("plan.whole", lang), found.whole))
+    table = _table(lang, "topic", "questions", "met", "without", "practised")
+    for name, each in rows:
+        table.add_row(name, *_cells(each))
+    return table
+
+
+def _cells(of: Prospect) -> Iterable[str]:
+    return str(of.questions), str(of.met), f"{of.without:.0%}", f"{of.practised:.0%}"
+
+
+def _calendar(found: Outlook, lang: Lang) -> Iterable[RenderableType]:
+    table = _table(lang, "date", "reviews", "new", "minutes")
+    shown = found.days if len(found.days) <= _SHOWN + 1 else found.days[:_SHOWN]
+    for number, (date, day) in enumerate(shown):
+        name = f"{date:%m-%d}"
+        name = name if number else say("plan.today", lang, date=name)
+        minutes = f"{day.seconds / 60:.0f}"
+        table.add_row(name, str(len(day.reviews)), str(len(day.new)), minutes)
+    yield table
+    others = [day for _, day in found.days[len(shown) :]]
+    if others:
+        yield Text(
+            say(
+                "plan.later_days",
+                lang,
+                days=len(others),
+                reviews=_average([len(day.reviews) for day in others]),
+                new=_average([len(day.new) for day in others]),
+                minutes=_average([day.seconds / 60 for day in others]),
+            ),
+            overflow="fold",
+        )
+
+
+def _average(of: Sequence[float]) -> str:
+    return f"{sum(of) / len(of):.0f}"
+
+
+def _notes(found: Outlook, told: Told, lang: Lang) -> Iterable[str]:
+    if not told.aim.minutes:
+        yield say("plan.no_minutes", lang)
+    elif found.slip >= _LEAST:
+        count = f"{found.slip * found.whole.questions:.1f}"
+        yield say("plan.slip", lang, points=f"{100 * found.slip:.1f}", count=count)
+    else:
+        yield say("plan.slip_none", lang)
+    if found.spent:
+        yield say("plan.spent", lang, spent=f"{found.spent / 60:.1f}")
+    if found.too_long and told.aim.minutes:
+        minutes = f"{told.aim.minutes:g}"
+        yield say("plan.too_long", lang, count=found.too_long, minutes=minutes)
+    ours, usual = (model.recall(1.0, _LATE) for model in (found.model, Fsrs()))
+    if ours != usual:
+        key = "plan.faster" if ours < usual else "plan.slower"
+        yield say(key, lang, reviews=found.reviews)
+    yield say("plan.basis", lang)
+    yield say("plan.start" if told.saved else "plan.save_first", lang)
+
+
+def _table(lang: Lang, first: str, *others: str) -> Table:
+    made = Table(box=None, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 2))
+    made.add_column(say(f"plan.{first}", lang), no_wrap=True)
+    for column in others:
+        made.add_column(say(f"plan.{column}", lang), justify="right")
+    return made

@@ -1,0 +1,79 @@
+"""What a plan to an interview date says."""
+
+from quizkit.words import Words
+
+WORDS: Words = {
+    "title": {
+        "zh": "到面试那天（{date}，还有 {days} 天），每天 {minutes} 分钟",
+        "en": "To the interview on {date}, {days} days from now, {minutes} minutes a day",
+    },
+    "weighed": {"zh": "按 {aim} 加权", "en": "weighed for {aim}"},
+    "topic": {"zh": "专题", "en": "topic"},
+    "questions": {"zh": "题数", "en": "questions"},
+    "met": {"zh": "做过", "en": "met"},
+    "without": {"zh": "不练", "en": "without"},
+    "practised": {"zh": "按计划练", "en": "with plan"},
+    "whole": {"zh": "合计", "en": "all"},
+    "recall": {
+        "zh": "面试当天预计能答对的比例",
+        "en": "Expected share of right answers on the day",
+    },
+    "calendar": {"zh": "每天的安排", "en": "What each day holds"},
+    "date": {"zh": "日期", "en": "day"},
+    "reviews": {"zh": "复习", "en": "reviews"},
+    "new": {"zh": "新题", "en": "new"},
+    "minutes": {"zh": "分钟", "en": "minutes"},
+    "today": {"zh": "{date} 今天", "en": "{date} today"},
+    "later_days": {
+        "zh": "之后 {days} 天：平均每天复习 {reviews} 题、新题 {new} 题，{minutes} 分钟",
+        "en": "The {days} days after: {reviews} reviews and {new} new a day on average, {minutes} minutes",
+    },
+    "slip": {
+        "zh": "今天不练：面试那天少 {points} 个百分点，约等于 {count} 题",
+        "en": "Leaving out today costs {points} points on the day, about {count} questions' worth",
+    },
+    "slip_none": {
+        "zh": "今天不练也几乎不影响面试那天",
+        "en": "Leaving out today costs next to nothing on the day",
+    },
+    "no_minutes": {
+        "zh": "0 分钟就什么都不练。给个时间：--minutes 30",
+        "en": "With 0 minutes nothing is practised. Give it some: --minutes 30",
+    },
+    "spent": {
+        "zh": "今天已答题 {spent} 分钟，计划里只算剩下的时间",
+        "en": "{spent} minutes of answering are done today; the plan has what is left",
+    },
+    "too_long": {
+        "zh": "有 {count} 题一题就超过 {minutes} 分钟，排不进去",
+        "en": "{count} questions take more than {minutes} minutes each and fit into no day",
+    },
+    "faster": {
+        "zh": "你的 {reviews} 次复习说明：你比 FSRS 默认参数忘得快，已按你的情况算",
+        "en": "Your {reviews} reviews show that you forget faster than FSRS's defaults say; they are counted in",
+    },
+    "slower": {
+        "zh": "你的 {reviews} 次复习说明：你比 FSRS 默认参数记得久，已按你的情况算",
+        "en": "Your {reviews} reviews show that you remember longer than FSRS's defaults say; they are counted in",
+    },
+    "basis": {
+        "zh": "只计答题时间，看讲解另算。没做过的题，按你第一次作答的正确率估计。",
+        "en": "Minutes are those of answering; reading explanations comes on top. What you never met is taken to be known as often as your first answers are right.",
+    },
+    "start": {
+        "zh": "开始今天的：quizkit study；漏了几天，重新运行 quizkit plan 就会重排",
+        "en": "For today's: quizkit study. Missed a day? quizkit plan again plans from where you are",
+    },
+    "save_first": {
+        "zh": "让 quizkit study 照这个计划走：加上 --save",
+        "en": "To have quizkit study follow this plan, add --save",
+    },
+    "saved": {
+        "zh": "已写入 {file}；面试之前 quizkit study 照计划出题。取消：quizkit config interview --unset",
+        "en": "Written to {file}; until the interview quizkit study follows the plan. To stop: quizkit config interview --unset",
+    },
+    "day_done": {
+        "zh": "今天的计划做完了（{minutes} 分钟）。还想做：quizkit study --limit 10；看全部安排：quizkit plan",
+        "en": "Today's plan is done ({minutes} minutes). For more: quizkit study --limit 10. For the days ahead: quizkit plan",
+    },
+}
