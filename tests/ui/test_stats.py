@@ -112,6 +112,7 @@ def test_a_row_of_a_table_is_what_was_counted():
     assert lines[every].split() == ["all", "12355", "12345", "12355", *["12345"] * 3]
     assert lines[every + 2].split()[1:3] == ["99%", "100%"]
     assert "Topics not met yet: zero" in lines
+    assert not [line for line in lines if line.startswith("zero")]
 
 
 def test_bars_are_as_long_as_their_numbers():
