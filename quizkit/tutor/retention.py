@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 
-from quizkit.answer import Answer, Card, Review
-from quizkit.tutor.memory import AGAIN, reviewed
-from quizkit.tutor.recall import recall
+from quizkit.answer import Answer
+from quizkit.tutor.plan_memory import AGAIN, Fsrs, Trace
 
 RECENT = timedelta(days=30)
+
+_DAY = timedelta(days=1)
 
 
 @dataclass(slots=True)
@@ -34,23 +35,27 @@ class Retention:
 def retention(
     answers: Iterable[Answer], now: datetime, zone: tzinfo | None = None
 ) -> tuple[Retention, Retention]:
-    """All reviews, and those of the last 30 days. Takes the answers that count, as they came.
+    """All reviews, and those of the last 30 days. Takes the answers that count, as they were
+    given.
 
     A review is the first answer of a day to a question met on an earlier one: what was asked an
     hour ago says nothing of memory. An interview's answers are none, but they move the memory.
     """
-    cards: dict[str, Card] = {}
-    days: dict[str, date] = {}
+    model, held = Fsrs(), dict[str, tuple[Trace, datetime, date]]()
     every, recent = Retention(), Retention()
     for row in answers:
         if row.grade is None:
             continue
-        card, day = cards.get(row.question), row.at.astimezone(zone).date()
-        if card and row.mode == "study" and day > days[row.question]:
-            chance = recall(card, row.at)
+        at, day = row.at, row.at.astimezone(zone).date()
+        if row.question not in held:
+            held[row.question] = model.first(row.grade), at, day
+            continue
+        trace, last, before = held[row.question]
+        if row.mode == "study" and day > before:
+            chance = model.recall(trace.stability, (at - last) / _DAY)
             every.add(row, chance)
-            if row.at > now - RECENT:
+            if at > now - RECENT:
                 recent.add(row, chance)
-        cards[row.question] = reviewed(card, Review(row.question, row.at, row.grade))
-        days[row.question] = max(day, days.get(row.question, day))
+        # The scheduler counts whole days here.
+        held[row.question] = model.after(trace, (at - last).days, row.grade), at, day
     return every, recent

@@ -2,6 +2,7 @@
 
 from dataclasses import astuple, replace
 from datetime import UTC, date, datetime, timedelta, timezone
+from random import Random
 
 import pytest
 
@@ -138,6 +139,23 @@ def test_what_is_expected_grows_with_every_review():
     first, both = (retention(rows[:n], day(13), UTC)[0].predicted for n in (2, 3))
     assert first == pytest.approx(0.9095, abs=1e-4)  # (1 + 0.9803 * 2 / 2.3065) ** -0.1542
     assert both - first == pytest.approx(0.9, abs=6e-3)
+
+
+def test_what_is_expected_is_what_the_cards_expect():
+    chance, at = Random(3), 0.0
+    rows: list[Answer] = []
+    for _ in range(60):
+        at += chance.choice([0.3, 1.4, 2.9, 7.7])
+        rows.append(row("a/1", at, grade=chance.choice([1, 2, 3, 3, 4])))
+    kept, expected, reviews = None, 0.0, 0
+    for each in rows:
+        if kept and each.at.date() > kept.last.date():
+            expected, reviews = expected + recall(kept, each.at), reviews + 1
+        kept = memory.reviewed(kept, Review("a/1", each.at, each.grade or 0))
+    every, _ = retention(rows, day(at), UTC)
+    assert every.reviews == reviews
+    assert 40 < reviews < 59
+    assert every.predicted == pytest.approx(expected)
 
 
 def test_a_review_is_of_another_day_by_the_learners_clock():
