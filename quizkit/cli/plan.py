@@ -76,7 +76,9 @@ def plan(
     wanted = choose_topics(QUESTIONS, bank or [], topic or [])
     with library(bank or []) as shelves, Diary(diary_file()) as diary:
         entries = shelves.entries(wanted)
-        aim = Aim(interview=day, minutes=amount, weigh=_weigh(aimed, entries, bank or []))
+        level = int(str(settled["level"].value))
+        weigh = _weigh(aimed, entries, bank or [])
+        aim = Aim(interview=day, minutes=amount, weigh=weigh, level=level)
         entries = [each for each in entries if aim.weigh(each) > 0]
         if not entries:
             raise UsageError("nothing_chosen")
@@ -95,25 +97,20 @@ def plan(
     console(plain=is_plain(plain)).print(shown)
 
 
-def todays_lineup(
-    entries: "Sequence[Entry]", cards: "Mapping[str, Card]", banks: "Sequence[Path]"
-) -> "Lineup | None":
-    """What is left of today's plan, if an interview is settled and lies ahead."""
+def todays_lineup(entries: "Sequence[Entry]", cards: "Mapping[str, Card]", aim: "Aim") -> "Lineup":
+    """What is left of today's plan."""
     from datetime import UTC, datetime
 
     from quizkit.diary import Diary
     from quizkit.paths import diary_file
     from quizkit.tutor.plan_outlook import planned_today
 
-    aim = settled_aim(entries, banks)
-    if aim is None:
-        return None
     with Diary(diary_file()) as diary:
         return planned_today(entries, cards, diary.answers(), aim, datetime.now(UTC))
 
 
 def settled_aim(entries: "Sequence[Entry]", banks: "Sequence[Path]") -> "Aim | None":
-    """The interview that is settled, if it lies ahead."""
+    """The interview that is settled, if it lies ahead and goes by any of these questions."""
     from datetime import datetime
 
     from quizkit.settings import settings
@@ -125,7 +122,10 @@ def settled_aim(entries: "Sequence[Entry]", banks: "Sequence[Path]") -> "Aim | N
         return None
     aimed = settled["interview_for"].value
     weigh = _weigh(str(aimed) if aimed else None, entries, banks)
-    return Aim(interview=date.fromisoformat(str(day)), minutes=minutes, weigh=weigh)
+    if not any(weigh(each) > 0 for each in entries):
+        return None
+    level = int(str(settled["level"].value))
+    return Aim(interview=date.fromisoformat(str(day)), minutes=minutes, weigh=weigh, level=level)
 
 
 def _day(text: str, today: date) -> date:

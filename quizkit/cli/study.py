@@ -56,6 +56,7 @@ def study(
     """Answer questions: what is due first, then what is new."""
     from datetime import UTC, datetime
 
+    from quizkit.cli.plan import settled_aim, todays_lineup
     from quizkit.errors import UsageError
     from quizkit.paths import QUESTIONS
     from quizkit.settings import settings
@@ -82,7 +83,11 @@ def study(
                 return
             spoken, start = chosen_lang, int(str(settings()["level"].value))
 
+        aim = settled_aim(entries, bank or []) if limit is None else None
+
         def queue(cards: "Mapping[str, Card]", number: int) -> Queue:
+            if aim:
+                return Queue(entries, todays_lineup(entries, cards, aim), number)
             now = datetime.now(UTC)
             share = _allowance() if limit is None else None
             lineup = today(entries, cards, now, number, limit=limit, allowance=share, start=start)
@@ -97,6 +102,7 @@ def study(
             answer_in=_answer_in(answer_in),
             seed=seed,
             topics=topic or (),
+            done=("plan.day_done", {"minutes": aim.minutes}) if aim and not json else None,
         )
 
 

@@ -22,11 +22,15 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """What is planned for: when, how many minutes a day, and what counts how much."""
+    """What is planned for: when, how many minutes a day, and what counts how much.
+
+    Of new questions worth the same, those nearest to `level` come first.
+    """
 
     interview: date
     minutes: float
     weigh: Weigh = alike
+    level: int = 1
 
 
 class Prospect(NamedTuple):
@@ -150,17 +154,17 @@ def _learner(
             seconds[each.kind],
             _hold(cards[each.id], now) if each.id in cards else unmet(chance(each.topic), model),
         )
-        for each in _spread(entries)
+        for each in _spread(entries, aim.level)
         if (weight := aim.weigh(each)) > 0
     ]
     spent = (within_reason(kind, s) for at, kind, s in study if at.astimezone(zone).date() == today)
     return _Learner(tasks, model, recalled, sum(spent))
 
 
-def _spread(entries: Iterable[Entry]) -> list[Entry]:
-    """Topics in step with one another, the simpler questions first: what comes first, all equal."""
+def _spread(entries: Iterable[Entry], level: int) -> list[Entry]:
+    """What comes first, all else equal: topics in step, the nearest level first."""
     shelves: dict[str, list[Entry]] = {}
-    for each in sorted(entries, key=lambda each: (each.level, each.id)):
+    for each in sorted(entries, key=lambda each: (abs(each.level - level), each.id)):
         shelves.setdefault(each.topic, []).append(each)
     places = [
         ((number + 0.5) / len(shelf), each)

@@ -244,6 +244,13 @@ def test_planning_again_goes_on_from_what_was_done():
     assert kept.spent == 0
 
 
+def test_no_minutes_are_no_practice():
+    found = outlook(ENTRIES, {}, [], Aim(interview=AIM.interview, minutes=0), NOW, UTC)
+    assert found.whole.practised == found.whole.without > 0
+    assert {day.new + day.reviews for _, day in found.days} == {()}
+    assert found.slip == 0
+
+
 def test_todays_lineup_is_todays_part_of_the_plan():
     lineup = planned_today(ENTRIES, {}, [], AIM, NOW, UTC)
     assert sorted(lineup.plan) == sorted(outlook(ENTRIES, {}, [], AIM, NOW, UTC).days[0][1].new)

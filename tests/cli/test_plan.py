@@ -1,0 +1,159 @@
+"""`plan` as a person or a program meets it, and the study session that follows it."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quizkit.cli.plan import plan
+from quizkit.errors import UsageError
+
+QUESTION = """
+kind: choice
+level: {level}
+prompt: {{zh: 第{name}题, en: question {name}}}
+options:
+  - {{text: {{zh: 对, en: right}}, correct: true}}
+  - text: {{zh: 错, en: wrong}}
+    why: {{zh: 不对, en: not so}}
+explain: {{zh: 如题, en: as stated}}
+sources: ["https://example.org"]
+"""
+
+
+class Quizkit:
+    """The command, on topics of its own (`alpha` and `beta`, three questions each)."""
+
+    def __init__(self, folder: Path) -> None:
+        self.bank = folder / "bank"
+        for topic in ("alpha", "beta"):
+            shelf = self.bank / topic
+            shelf.mkdir(parents=True)
+            title = "title: {zh: 专题, en: A topic}\nintro: {zh: 专题, en: A topic}\n"
+            (shelf / "_topic.yaml").write_text(title, encoding="utf-8")
+            for i in range(3):
+                text = QUESTION.format(level=i + 1, name=i)
+                (shelf / f"q{i}.yaml").write_text(text, encoding="utf-8")
+        self.environment = {
+            **os.environ,
+            "QUIZKIT_HOME": str(folder / "home"),
+            "COLUMNS": "60",
+            "LC_ALL": "C",
+        }
+
+    def run(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "quizkit", *words, "--bank", str(self.bank)],
+            input=given,
+            capture_output=True,
+            encoding="utf-8",
+            env=self.environment,
+            timeout=60,
+            check=False,
+        )
+
+    def plan(self, *words: str) -> dict[str, Any]:
+        done = self.run("plan", "--json", "--topic", "alpha", "--topic", "beta", *words)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def quizkit(tmp_path_factory: pytest.TempPathFactory) -> Quizkit:
+    """One for all: only the first test writes into its home, and asks in topics of its own."""
+    return Quizkit(tmp_path_factory.mktemp("plan"))
+
+
+def ahead(days: int) -> str:
+    return (datetime.now().astimezone().date() + timedelta(days=days)).isoformat()
+
+
+def test_a_plan_that_study_follows(quizkit: Quizkit):
+    """Two minutes hold three questions of 40 seconds; what was answered is not asked again."""
+    first = quizkit.plan("--interview", ahead(5), "--minutes", "2", "--save")
+    assert first["schema"] == "quizkit/plan/1"
+    assert (first["interview"], first["minutes"], first["for"]) == (ahead(5), 2, None)
+    assert [day["date"] for day in first["days"]] == [ahead(n) for n in range(5)]
+    today = first["days"][0]
+    assert (len(today["new"]), today["reviews"], today["minutes"]) == (3, [], 2)
+    assert first["all"]["questions"] == 6
+    assert 0 < first["all"]["recall_without"] < first["all"]["recall_with"] < 1
+    assert first["slip_today"] > 0
+    # Three answers without a clock: the session asks what was planned, and then it is over.
+    study = ["study", "--json", "--seed", "1", "--topic", "alpha", "--topic", "beta"]
+    slow = json.dumps({"answer": [0], "seconds": 40})
+    done = quizkit.run(*study, given=f"{slow}\n" * 6)
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    asked = [line["ask"]["id"] for line in said if "ask" in line]
+    assert sorted(asked) == sorted(today["new"])
+    again = quizkit.plan()
+    assert again["all"]["met"] == 3
+    assert again["days"][0]["new"] == again["days"][0]["reviews"] == []
+    assert again["spent_today"] == 2
+    assert again["days"][1]["new"]
+    over = quizkit.run("study", "--plain", "--topic", "alpha", "--topic", "beta", "--lang", "en")
+    assert over.returncode == 0
+    assert "Today's plan is done (2 minutes)" in over.stdout
+
+
+@pytest.mark.parametrize(
+    ("lang", "words"),
+    [
+        ("zh", ["到面试那天", "按计划练", "今天不练", "--save"]),
+        ("en", ["To the interview on", "with plan", "Leaving out today", "--save"]),
+    ],
+)
+def test_on_the_screen(quizkit: Quizkit, lang: str, words: list[str]):
+    done = quizkit.run("plan", "--interview", ahead(40), "--minutes", "1", "--lang", lang)
+    assert done.returncode == 0, done.stderr
+    for each in words:
+        assert each in done.stdout
+    assert "alpha" in done.stdout
+    assert "\x1b" not in done.stdout
+    wide = [line for line in done.stdout.splitlines() if len(line) > 60]
+    assert wide == []
+
+
+@pytest.mark.parametrize(
+    ("interview", "aimed", "key"),
+    [
+        (None, None, "plan_no_date"),
+        (ahead(0), None, "plan_today"),
+        (ahead(-1), None, "plan_past"),
+        (ahead(800), None, "plan_far"),
+        ("soon", None, "plan_date"),
+        (ahead(3), "stff", "plan_for"),
+        (ahead(3), "pipeline-screen", "nothing_chosen"),
+    ],
+)
+def test_what_cannot_be_planned_is_said(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    interview: str | None,
+    aimed: str | None,
+    key: str,
+):
+    monkeypatch.setenv("QUIZKIT_HOME", str(tmp_path))
+    with pytest.raises(UsageError) as raised:
+        plan(interview=interview, for_=aimed, topic=["debug"], lang="en")
+    assert raised.value.key == key
+
+
+def test_one_message_and_exit_code_2(quizkit: Quizkit):
+    done = quizkit.run("plan", "--lang", "en")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "When is the interview?" in done.stderr
+
+
+def test_weighed_for_a_script(quizkit: Quizkit):
+    interview = ("--interview", ahead(2), "--minutes", "5")
+    done = quizkit.run("plan", "--json", *interview, "--for", "pipeline-screen")
+    found = json.loads(done.stdout)
+    assert found["for"] == "pipeline-screen"
+    assert {row["topic"] for row in found["topics"]} == {"pp", "comm"}
