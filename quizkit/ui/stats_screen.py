@@ -52,11 +52,13 @@ class _Bars:
         """One line for each row: label, number, bar."""
         high = max(bar.value for bar in self.rows)
         digits = len(str(high))
-        for bar in self.rows:
-            line = Text(f"{bar.label}  {bar.value:{digits}}  ", overflow="fold")
-            after = f"  {bar.note}" if bar.note else ""
-            room = min(_WIDEST, options.max_width - line.cell_len - Text(after).cell_len)
-            yield line.append(_FILL * _length(bar, high, room), "cyan").append(after, "dim")
+        before = [Text(f"{bar.label}  {bar.value:{digits}}  ") for bar in self.rows]
+        after = [Text(f"  {bar.note}" if bar.note else "", "dim") for bar in self.rows]
+        # One scale for all of them, and a note where the longest bar ends is still on its line.
+        taken = max(a.cell_len for a in before) + max(a.cell_len for a in after)
+        room = min(_WIDEST, options.max_width - taken)
+        for bar, name, note in zip(self.rows, before, after, strict=True):
+            yield name.append(_FILL * _length(bar, high, room), "cyan").append_text(note)
 
 
 def _length(bar: Bar, high: int, room: int) -> int:

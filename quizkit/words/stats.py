@@ -49,7 +49,7 @@ WORDS: Words = {
     "kind_numeric": {"zh": "计算", "en": "number"},
     "kind_order": {"zh": "排序", "en": "order"},
     "kind_cloze": {"zh": "填空", "en": "gaps"},
-    "kind_trace": {"zh": "读码", "en": "code"},
+    "kind_trace": {"zh": "读代码", "en": "code"},
     "kind_bug": {"zh": "找错", "en": "bug"},
     "kind_essay": {"zh": "简答", "en": "essay"},
     "cell": {

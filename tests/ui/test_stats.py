@@ -131,6 +131,10 @@ def test_bars_are_as_long_as_their_numbers():
     # The days' interviews are part of their bars, and named: 13 + 1 is the longest.
     assert done[13].split() == ["03-23", "14", "#" * 40, "1", "in", "interviews"]
     assert done[12].split() == ["03-22", "12", "#" * (40 * 12 // 14)]
+    # A narrower picture has one scale too: 60 columns less "03-10  13  " and "  1 in interviews".
+    narrow = shown("en", 60).splitlines()
+    done = narrow[narrow.index("Answers in the last 14 days") + 2 :][:14]
+    assert [line.count("#") for line in done] == [32 * (i + i % 2) // 14 for i in range(14)]
 
 
 @pytest.mark.parametrize(
