@@ -9,7 +9,7 @@ from rich.text import Text
 
 from quizkit.bank.draw import with_letters
 from quizkit.bank.formula import FormulaError
-from quizkit.bank.model import Choice, Essay, Numeric, Option
+from quizkit.bank.model import Choice, Essay, Numeric, Option, Question
 from quizkit.bank.model import Text as Said
 from quizkit.tutor.asked import show_number
 from quizkit.tutor.desk import Moment
@@ -53,6 +53,19 @@ def _letters(moment: Moment) -> Iterator[tuple[str, str]]:
         letter = len(name) == 1 and re.search(used, explain, re.ASCII)
         if letter and not re.search(said, prompt):
             yield name, show_number(value)
+
+
+def explains_options(question: Question) -> bool:
+    """Whether there is anything to say of each option, trap or false statement."""
+    match question:
+        case Choice():
+            return True
+        case Numeric():
+            return bool(question.traps)
+        case Essay():
+            return bool(question.vetoes)
+        case _:
+            return False
 
 
 def why(moment: Moment, plain: bool) -> list[RenderableType]:

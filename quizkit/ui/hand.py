@@ -15,7 +15,7 @@ from quizkit.ui.parts import footer, help_screen
 from quizkit.ui.question_screen import question_screen
 from quizkit.ui.screen import Screen
 from quizkit.ui.typing import type_text, typed_ahead
-from quizkit.ui.verdict_screen import SECTIONS, Section, verdict_screen
+from quizkit.ui.verdict_screen import SECTIONS, Section, nothing_to_show, verdict_screen
 from quizkit.words import say
 
 Press = tuple[str, int]
@@ -126,5 +126,6 @@ class Hand:
             parts += [Text(""), Text(say("ui.compose", self.moment.lang), "dim")]
         if self.notice:
             parts += [Text(""), Text(self.notice, "bold")]
-        parts += [Text(""), footer(state, self.moment.lang, last)]
+        idle = nothing_to_show(self.moment) if state == "verdict" else ()
+        parts += [Text(""), footer(state, self.moment.lang, last, idle)]
         self.screen.paint(*parts, prompt=prompt)

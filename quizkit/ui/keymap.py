@@ -6,7 +6,7 @@ Ctrl-A B D E F H I J K L M N P U W Y Z _ keep the meaning they have in a shell, 
 and Ctrl-D on an empty line quits.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -109,11 +109,21 @@ def allows(state: State, command: str) -> bool:
     return any(b.command == command and state in b.states for b in KEYMAP)
 
 
-def footer(state: State, lang: Lang, last: int = 4, manner: Manner = "keys") -> list[str]:
-    """What can be pressed now, as `key label`, in the order of the keymap."""
-    shown = (_pressed(b, state, manner).format(last=last) for b in _here(state, manner))
-    labels = (b.label(lang) for b in _here(state, manner))
-    return list(dict.fromkeys(f"{key} {label}" for key, label in zip(shown, labels, strict=True)))
+def footer(
+    state: State,
+    lang: Lang,
+    last: int = 4,
+    manner: Manner = "keys",
+    without: Collection[str] = (),
+) -> list[str]:
+    """What can be pressed now, as `key label`, in the order of the keymap.
+
+    `without` names commands that would show nothing here.
+    """
+    here = [each for each in _here(state, manner) if each.command not in without]
+    keys = (_pressed(each, state, manner).format(last=last) for each in here)
+    labels = (each.label(lang) for each in here)
+    return list(dict.fromkeys(f"{key} {label}" for key, label in zip(keys, labels, strict=True)))
 
 
 def explained(

@@ -1,6 +1,6 @@
 """What every screen is made of: its head, headings, notes, and the footer from the keymap."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -122,9 +122,11 @@ def said(moment: Moment, plain: bool) -> list[RenderableType]:
     return [Text(""), inline(note(moment.message, moment.lang), plain, "bold")]
 
 
-def footer(state: keymap.State, lang: Lang, last: int) -> RenderableType:
+def footer(
+    state: keymap.State, lang: Lang, last: int, without: Collection[str] = ()
+) -> RenderableType:
     """What can be pressed now, broken between commands and never inside one."""
-    return Footer(keymap.footer(state, lang, last))
+    return Footer(keymap.footer(state, lang, last, without=without))
 
 
 class Footer:

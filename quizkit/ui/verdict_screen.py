@@ -11,7 +11,14 @@ from quizkit.tutor.desk import Moment
 from quizkit.tutor.verdict import Verdict
 from quizkit.ui.code import listing
 from quizkit.ui.draft import Draft
-from quizkit.ui.explain_screen import explanation, followup, named, spoken, why
+from quizkit.ui.explain_screen import (
+    explains_options,
+    explanation,
+    followup,
+    named,
+    spoken,
+    why,
+)
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
 from quizkit.ui.parts import (
@@ -56,6 +63,18 @@ def verdict_screen(
         elif name == "proof" and moment.proof:
             parts += proved(moment, width, plain)
     return Group(*parts, *said(moment, plain), *standing(moment, plain))
+
+
+def nothing_to_show(moment: Moment) -> list[str]:
+    """The commands that lead nowhere after this verdict."""
+    question, verdict = moment.question, moment.verdict
+    empty = {
+        "right": verdict is not None and verdict.right,
+        "prove": question.proof is None,
+        "why": not explains_options(question),
+        "say": question.say is None,
+    }
+    return [name for name, is_empty in empty.items() if is_empty]
 
 
 def sections(moment: Moment) -> list[Section]:

@@ -13,14 +13,14 @@ from quizkit.bank.functions import Value
 from quizkit.bank.model import Numeric, Text
 from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.grade import grade
-from quizkit.ui import linebreak
+from quizkit.ui import keymap, linebreak
 from quizkit.ui.draft import Draft
 from quizkit.ui.parts import footer, help_screen
 from quizkit.ui.proof_screen import put_in
 from quizkit.ui.question_screen import pre_ticked, question_screen
 from quizkit.ui.summary_screen import summary_screen
-from quizkit.ui.verdict_screen import verdict_screen
-from quizkit.words import Lang
+from quizkit.ui.verdict_screen import nothing_to_show, verdict_screen
+from quizkit.words import Lang, say
 
 from . import shelf
 
@@ -310,3 +310,19 @@ def test_a_claim_is_shown_with_its_values_and_not_with_what_lies_around_them():
     }
     for claim, values in shown.items():
         assert put_in(parse(claim), names) == values
+
+
+@pytest.mark.parametrize("name", shelf.KINDS)
+def test_a_key_that_leads_nowhere_is_not_offered(name: str):
+    moment = judged(name)
+    idle = nothing_to_show(moment)
+    assert moment.verdict
+    assert ("right" in idle) is moment.verdict.right
+    assert ("prove" in idle) is (moment.question.proof is None)
+    labels = {each.command: each.label("en") for each in keymap.KEYMAP}
+    offered = {item.partition(" ")[2] for item in keymap.footer("verdict", "en", without=idle)}
+    assert not offered & {labels[command] for command in idle}
+    sentences = {"why": say("ui.why_none", "en"), "say": say("ui.say_none", "en")}
+    for command, sentence in sentences.items():
+        opened = drawn(verdict_screen(replace(moment, **{command: True}), 80))  # pyright: ignore
+        assert (sentence in opened) is (command in idle)
