@@ -67,7 +67,8 @@ def killed_session(home: Path, verdicts: int, later: float) -> list[str]:
                     answer = {"answer": ANSWERS[said["ask"]["kind"]]}
                     session.stdin.write(json.dumps(answer) + "\n")
                     session.stdin.flush()
-        timer.join()
+        if timer.ident:  # else the session had ended before it came to that
+            timer.join()
         with suppress(BrokenPipeError):
             session.stdin.close()
     return told
