@@ -24,6 +24,7 @@ ORDER = [
     {"tutor"},
     {"mock"},
     {"ui"},
+    {"export"},
     {"cli"},
     {"__main__"},
 ]
@@ -35,7 +36,8 @@ OWNERS = {
     "yaml": {"bank"},
     "fsrs": {"tutor"},
     "platformdirs": {"paths"},
-    "sqlite3": {"bank", "diary"},
+    "sqlite3": {"bank", "diary", "export"},
+    "markdown_it": {"export"},
 }
 
 

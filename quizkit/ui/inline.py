@@ -5,6 +5,8 @@ would not stand, and a backslash takes the meaning off the sign that follows.
 """
 
 import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from rich.text import Text
 
@@ -28,13 +30,50 @@ _SPANS = re.compile(
 )
 
 
+class Span(NamedTuple):
+    """A stretch of a paragraph and what it is; `strong`, `stress` and `link` may hold others."""
+
+    kind: Literal["text", "code", "maths", "display", "strong", "stress", "link"]
+    text: str
+    url: str = ""
+
+
 def inline(source: str, plain: bool = False, style: str = "") -> Text:
     """The paragraph as text; `plain` keeps the backticks that colour replaces."""
-    source = _HARD_BREAK.sub(_HARD, source.strip())
-    source = _SOFT_BREAK.sub(" ", _CHINESE_BREAK.sub("", source))
     text = Text(style=style, overflow="fold")
-    _append(text, source.replace(_HARD, "\n"), "", plain)
+    _append(text, one_line(source), "", plain)
     return text
+
+
+def one_line(source: str) -> str:
+    """The paragraph with its lines joined; those breaks stay that were meant."""
+    source = _HARD_BREAK.sub(_HARD, source.strip())
+    return _SOFT_BREAK.sub(" ", _CHINESE_BREAK.sub("", source)).replace(_HARD, "\n")
+
+
+def spans(source: str) -> Iterator[Span]:
+    """The stretches of a paragraph that is in one line."""
+    start = 0
+    for span in _SPANS.finditer(source):
+        if span.start() > start:
+            yield Span("text", source[start : span.start()])
+        start = span.end()
+        if span["code"] is not None:
+            yield Span("code", span["code"].strip() or span["code"])
+        elif span["display"] is not None:
+            yield Span("display", span["display"])
+        elif span["maths"] is not None:
+            yield Span("maths", span["maths"])
+        elif span["strong"] is not None:
+            yield Span("strong", span["strong"])
+        elif span["stress"] is not None:
+            yield Span("stress", span["stress"])
+        elif span["url"] is not None:
+            yield Span("link", span["link"], span["url"])
+        else:
+            yield Span("text", span["escaped"])
+    if start < len(source):
+        yield Span("text", source[start:])
 
 
 def maths(source: str) -> Text:
@@ -59,23 +98,18 @@ def cells(row: str) -> list[str]:
 
 
 def _append(text: Text, source: str, style: str, plain: bool) -> None:
-    start = 0
-    for span in _SPANS.finditer(source):
-        text.append(source[start : span.start()], style)
-        start = span.end()
-        kind = span.lastgroup
-        if span["code"] is not None:
-            code = span["code"].strip() or span["code"]
-            text.append(f"`{code}`" if plain else code, f"{style} {CODE}".strip())
-        elif span["display"] is not None or span["maths"] is not None:
-            text.append(unicode(span["display"] or span["maths"]), style)
-        elif span["strong"] is not None:
-            _append(text, span["strong"], f"{style} bold".strip(), plain)
-        elif span["stress"] is not None:
-            _append(text, span["stress"], f"{style} italic".strip(), plain)
-        elif kind == "url":
-            _append(text, span["link"], style, plain)
-            text.append(f" ({span['url']})", style)
-        else:
-            text.append(span["escaped"], style)
-    text.append(source[start:], style)
+    for kind, said, url in spans(source):
+        match kind:
+            case "text":
+                text.append(said, style)
+            case "code":
+                text.append(f"`{said}`" if plain else said, f"{style} {CODE}".strip())
+            case "maths" | "display":
+                text.append(unicode(said), style)
+            case "strong":
+                _append(text, said, f"{style} bold".strip(), plain)
+            case "stress":
+                _append(text, said, f"{style} italic".strip(), plain)
+            case "link":
+                _append(text, said, style, plain)
+                text.append(f" ({url})", style)

@@ -194,6 +194,10 @@ WORDS: Words = {
         "zh": "{file} 损坏了（{reason}），没有改动它。请先复制一份，再用 sqlite3 {file} .recover 抢救，或移走后重新开始",
         "en": "{file} is damaged ({reason}) and was left alone. Copy it first; then rescue it with: sqlite3 {file} .recover, or move it away and start anew",
     },
+    "export_target": {
+        "zh": "加了 --json，要写明写到哪个目录或文件",
+        "en": "With --json, say which folder or file to write",
+    },
     "merge_read": {
         "zh": "读不了 {file}：{reason}。什么都没有改动",
         "en": "Cannot read {file}: {reason}. Nothing was changed",

@@ -65,6 +65,10 @@ WORDS: Words = {
         "zh": "这台机器上哪些功能可用：torch、后端、GPU、rank 的启动方式、终端、你的文件。",
         "en": "What works here: torch, backends, GPUs, how ranks start, the terminal, your files.",
     },
+    "export": {
+        "zh": "把题目带走：Anki 卡片、Markdown、可打印的一页纸。",
+        "en": "Take the questions with you: Anki cards, Markdown, a page to print.",
+    },
     "bank": {
         "zh": "出题人用：检查题库、新建题目、输出题目格式。",
         "en": "For authors: check, start and describe questions.",

@@ -1,0 +1,223 @@
+"""`quizkit export`: the bank as Anki cards, as Markdown, or as a page to print."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from quizkit.cli import complete
+from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language, library
+
+if TYPE_CHECKING:
+    from quizkit.bank.library import Library
+    from quizkit.bank.model import Question
+    from quizkit.words import Lang
+
+_Made = TypeVar("_Made")
+
+export = typer.Typer(help="Take the questions with you: Anki, Markdown, a page to print.")
+
+Topics = Annotated[
+    list[str] | None,
+    typer.Option("--topic", help="Only these topics.", autocompletion=complete.topics),
+]
+Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
+Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
+Langs = Annotated[
+    str | None,
+    typer.Option("--lang", help="zh, en, or both. Default: config, else the locale."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(export, name="export")
+
+
+@export.command()
+def anki(
+    file: Annotated[Path, typer.Argument(metavar="FILE.apkg", help="The package to write.")],
+    topic: Topics = None,
+    lang: Langs = None,
+    bank: Banks = None,
+    json: Json = False,
+) -> None:
+    """Cards for Anki, a deck a topic; importing again updates them and keeps their reviews."""
+    from time import time
+
+    from quizkit.export.anki import Note, note, package
+
+    langs = _langs(lang)
+    notes: list[Note] = []
+    with library(bank or []) as shelves:
+        left = _Left()
+        for _, question in _questions(shelves, topic, bank):
+            card = left.unless(question, lambda each: note(each, langs))
+            notes += [card] if card else []
+    _write(file, lambda: package(file, notes, time()))
+    _report(file, len(notes), left.names, langs[0], json)
+
+
+@export.command()
+def markdown(
+    target: Annotated[
+        Path | None,
+        typer.Argument(metavar="DIR|FILE.md", help="A file a topic, or one file. [stdout]"),
+    ] = None,
+    topic: Topics = None,
+    lang: Langs = None,
+    bank: Banks = None,
+    json: Json = False,
+) -> None:
+    """The questions to read, their answers folded away."""
+    from quizkit.errors import UsageError
+    from quizkit.export.leaf import leaf
+    from quizkit.export.markdown import contents, page
+
+    langs = _langs(lang)
+    if json and target is None:
+        raise UsageError("export_target")
+    shown: dict[str, list[Question]] = {}
+    with library(bank or []) as shelves:
+        left = _Left()
+        for slug, question in _questions(shelves, topic, bank):
+            if left.unless(question, lambda each: leaf(each, langs[0])):
+                shown.setdefault(slug, []).append(question)
+        topics = shelves.topics()
+    pages = {slug: page(topics[slug], every, langs) for slug, every in shown.items()}
+    if target is None:
+        typer.echo("\n".join(pages.values()), nl=False)
+        _tell_left(left.names, langs[0])
+        return
+    if target.suffix == ".md":
+        files = {target: "\n".join(pages.values())}
+    else:
+        files = {target / f"{slug}.md": text for slug, text in pages.items()}
+        counts = [(topics[slug], len(every)) for slug, every in shown.items()]
+        files[target / "README.md"] = contents(counts, langs)
+    for file, text in files.items():
+        _write(file, lambda file=file, text=text: _put(file, text))
+    _report(target, sum(map(len, shown.values())), left.names, langs[0], json)
+
+
+@export.command()
+def sheet(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE.html", help="A page to print. [stdout, as text]")
+    ] = None,
+    topic: Topics = None,
+    lang: Annotated[str | None, typer.Option("--lang", help=LANG_HELP)] = None,
+    plain: Annotated[bool, typer.Option("--plain", help="Text, without colour or HTML.")] = False,
+    bank: Banks = None,
+) -> None:
+    """The night before: laws, numbers and conventions, two printed pages a topic at most."""
+    from quizkit.bank.lint import glossary
+    from quizkit.export.sheet import printed, shared_out, text
+    from quizkit.export.sheet import sheet as made
+    from quizkit.lab.catalogue import catalogue
+    from quizkit.paths import QUESTIONS
+
+    spoken = language(lang)
+    every: dict[str, list[Question]] = {}
+    with library(bank or []) as shelves:
+        for slug, question in _questions(shelves, None, bank):
+            every.setdefault(slug, []).append(question)
+        topics = shelves.topics()
+    wanted = choose_topics(QUESTIONS, bank or [], topic or []) or every.keys()
+    terms = shared_out(glossary(QUESTIONS, []), every)
+    demos = list(catalogue().values())
+    sheets = [
+        # What the common 70 ask for comes before what only we thought of.
+        made(topics[slug], sorted(questions, key=lambda each: not each.covers), demos, terms[slug], spoken)  # noqa: E501
+        for slug, questions in every.items()
+        if slug in wanted
+    ]  # fmt: skip
+    if file is not None:
+        whole = (
+            "\n".join(text(each, spoken) for each in sheets) if plain else printed(sheets, spoken)
+        )
+        _write(file, lambda: _put(file, whole))
+        typer.echo(str(file))
+        return
+    from quizkit.ui.console import console, is_plain
+    from quizkit.ui.markup import prose
+
+    flat = is_plain(plain)
+    for each in sheets:
+        console(plain=flat).print(prose(text(each, spoken), flat))
+
+
+class _Left:
+    """The questions that cannot be shown, such as one whose demo is not there."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def unless(self, question: "Question", make: "Callable[[Question], _Made]") -> "_Made | None":
+        """What is made of it, or None where nothing can be."""
+        from quizkit.errors import QuizkitError
+
+        try:
+            return make(question)
+        except QuizkitError:
+            self.names.append(question.id)
+            return None
+
+
+def _questions(
+    shelves: "Library", topics: Sequence[str] | None, banks: Sequence[Path] | None
+) -> "Iterator[tuple[str, Question]]":
+    """(topic, question) in reading order."""
+    from quizkit.paths import QUESTIONS
+
+    entries = shelves.entries(choose_topics(QUESTIONS, banks or [], topics or []))
+    for slug, shelf in sorted(shelves.topics().items()):
+        names = [each.id for each in entries if each.topic == slug]
+        place = {f"{slug}/{name}": at for at, name in enumerate(shelf.order)}
+        for name in sorted(names, key=lambda name: place.get(name, len(place))):
+            question = shelves.question(name)
+            if question is not None:
+                yield slug, question
+
+
+def _langs(option: str | None) -> "Sequence[Lang]":
+    if option == "both":
+        return ("zh", "en") if language() == "zh" else ("en", "zh")
+    return (language(option),)
+
+
+def _put(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def _write(file: Path, write: "Callable[[], object]") -> None:
+    from quizkit.errors import UsageError
+
+    try:
+        write()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError("file_write", file=file, reason=reason) from error
+
+
+def _report(file: Path, count: int, left: Sequence[str], lang: "Lang", json: bool) -> None:
+    from quizkit.words import say
+
+    if json:
+        import json as writer
+
+        said = {"schema": "quizkit/export/1", "file": str(file), "questions": count, "left": left}
+        typer.echo(writer.dumps(said, ensure_ascii=False))
+        return
+    typer.echo(say("export.written", lang, count=count, file=file))
+    _tell_left(left, lang)
+
+
+def _tell_left(left: Sequence[str], lang: "Lang") -> None:
+    from quizkit.words import say
+
+    if left:
+        names = ", ".join(left)
+        typer.echo(say("export.left_out", lang, count=len(left), names=names), err=True)

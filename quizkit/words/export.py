@@ -1,0 +1,30 @@
+"""What is said on the cards and pages that are taken along."""
+
+from quizkit.words import Words
+
+WORDS: Words = {
+    "drawn": {
+        "zh": "这里的数是固定的一组；在 quizkit 里每次重新抽。",
+        "en": "These numbers are one fixed draw; in quizkit they are drawn anew each time.",
+    },
+    "prove": {"zh": "跑一遍看看：", "en": "See it run:"},
+    "lines": {"zh": "错在这里：", "en": "What is wrong:"},
+    "fold": {"zh": "答案和讲解", "en": "Answer and explanation"},
+    "made": {
+        "zh": "由 quizkit export 生成，共 {count} 道题。",
+        "en": "Made by quizkit export; {count} questions.",
+    },
+    "written": {"zh": "{count} 道题写进了 {file}", "en": "{count} questions written to {file}"},
+    "left_out": {
+        "zh": "{count} 道题读不了，没有写进去：{names}",
+        "en": "{count} questions cannot be read and were left out: {names}",
+    },
+    "laws": {"zh": "规律", "en": "Laws"},
+    "numbers": {"zh": "数和公式", "en": "Numbers and formulas"},
+    "conventions": {"zh": "口径", "en": "Conventions"},
+    "sheet": {"zh": "面试前夜", "en": "The night before"},
+    "sheet_more": {
+        "zh": "另有 {count} 条没有印：quizkit show、quizkit glossary 里都有",
+        "en": "{count} more did not fit: quizkit show and quizkit glossary have them",
+    },
+}

@@ -1,0 +1,95 @@
+"""Both sides of a card: what is asked, and the answer that belongs to it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from quizkit.bank.model import Choice, Order, Question
+from quizkit.bank.reader import Bank, read
+from quizkit.errors import UsageError
+from quizkit.export.leaf import leaf
+from quizkit.export.web import html, mathjax, typed
+from quizkit.paths import QUESTIONS
+
+SHELF = Path(__file__).parents[1] / "ui" / "shelf"
+
+
+@pytest.fixture(scope="module")
+def shelf() -> dict[str, Question]:
+    return {each.id.split("/")[1]: each for each in Bank.load(SHELF).questions.values()}
+
+
+def shipped(name: str) -> Question:
+    question = read(QUESTIONS, QUESTIONS / f"{name}.yaml", [])
+    assert question is not None
+    return question
+
+
+@pytest.mark.parametrize("name", ["single", "several"])
+def test_the_numbers_of_the_answer_are_those_of_the_front(shelf: dict[str, Question], name: str):
+    question = shelf[name]
+    assert isinstance(question, Choice)
+    for lang in ("zh", "en"):
+        side = leaf(question, lang)
+        shown = dict(re.findall(r"^(\d)\. (.*)$", side.front, re.MULTILINE))
+        said = re.search(r"^\*\*\w+\*\* (.*)$", side.back, re.MULTILINE)
+        assert said is not None
+        right = {shown[number] for number in said[1].split(", ")}
+        assert right == {each.text[lang].strip() for each in question.options if each.correct}
+
+
+def test_steps_are_not_shown_in_the_right_order(shelf: dict[str, Question]):
+    question = shelf["order"]
+    assert isinstance(question, Order)
+    side = leaf(question, "en")
+    steps = [f"{n}. {step.text.en}" for n, step in enumerate(question.steps, 1)]
+    assert "\n".join(steps) in side.back
+    assert "\n".join(steps) not in side.front
+
+
+def test_a_drawn_number_says_so(shelf: dict[str, Question]):
+    side = leaf(shipped("pp/bubble-share"), "en")
+    found = re.search(r"(\d+) stages, (\d+) micro-batches", side.front)
+    assert found is not None
+    p, m = map(int, found.groups())
+    assert "one fixed draw" in side.front
+    assert f"**Answer** {(p - 1) / (m + p - 1):.6g}" in side.back
+    assert "fixed draw" not in leaf(shelf["number"], "en").front  # it has but one
+
+
+def test_gaps_and_code_are_numbered(shelf: dict[str, Question]):
+    assert "ZeRO-1 shards [1 ____]; ZeRO-2 also [2 ____]." in leaf(shelf["cloze"], "en").front
+    assert "[1] optimizer states · [2] gradients" in leaf(shelf["cloze"], "en").back
+    assert "```text\n  1  def merge(" in leaf(shelf["trace"], "en").front
+    bug = leaf(shipped("attention/bounds-at-eos"), "en")
+    line = "  2      ends = (token == EOS).nonzero().flatten()"
+    assert f"\n{line}\n" in bug.front
+    assert f"```text\n{line}\n```" in bug.back
+
+
+def test_what_cannot_be_shown_says_why(shelf: dict[str, Question]):
+    with pytest.raises(UsageError):
+        leaf(shelf["bug"], "en")
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        ("a < b & `x<y>`", "<p>a &lt; b &amp; <code>x&lt;y&gt;</code></p>"),
+        ("**先说口径。**再算 my_own_name", "<p><b>先说口径。</b>再算 my_own_name</p>"),
+        ("占 $\\frac{p-1}{m} < 1$ 吗", "<p>占 \\(\\frac{p-1}{m} &lt; 1\\) 吗</p>"),
+        ("一行\n两行", "<p>一行两行</p>"),
+        ("<script>x</script>", "<p>&lt;script&gt;x&lt;/script&gt;</p>"),
+        ("- a\n  - b", "<ul><li>a<ul><li>b</li></ul></li></ul>"),
+        ("```py\nx < 1\n```", "<pre><code>x &lt; 1</code></pre>"),
+    ],
+)
+def test_prose_as_html(source: str, wanted: str):
+    assert re.sub(r"\n", "", html(source, mathjax)) == wanted
+
+
+def test_a_table_and_a_page_without_typesetting():
+    made = html("| a | b |\n|---|--:|\n| `x` | $m \\times v$ |", typed)
+    assert "<td><code>x</code></td>" in made.replace("\n", "")
+    assert "<span>m × v</span>" in made

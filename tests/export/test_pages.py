@@ -1,0 +1,105 @@
+"""Markdown and the sheet, through the command; and what is left out."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from quizkit.bank.model import Text, Topic
+from quizkit.bank.reader import Bank
+from quizkit.cli.app import app
+from quizkit.export.sheet import _LINES, _height, shared_out, sheet, text
+from quizkit.lab.catalogue import find
+from quizkit.paths import QUESTIONS
+
+SHELF = Path(__file__).parents[1] / "ui" / "shelf"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with an index, and a bank with one topic of its own."""
+    folder = tmp_path_factory.mktemp("home")
+    shutil.copytree(SHELF / "pp", folder / "bank" / "zebra")
+    return folder
+
+
+def export(home: Path, *words: str) -> str:
+    own = ["--bank", str(home / "bank"), "--topic", "zebra"]
+    env = {"QUIZKIT_HOME": str(home), "QUIZKIT_LANG": "en"}
+    done = CliRunner().invoke(app, ["export", *words, *own], env=env, catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def test_a_folder_has_a_page_for_each_topic(home: Path, tmp_path: Path):
+    said = json.loads(export(home, "markdown", str(tmp_path / "md"), "--lang", "both", "--json"))
+    assert said == {
+        "schema": "quizkit/export/1",
+        "file": str(tmp_path / "md"),
+        "questions": 7,
+        "left": ["zebra/bug"],
+    }
+    assert {each.name for each in (tmp_path / "md").iterdir()} == {"README.md", "zebra.md"}
+    page = (tmp_path / "md" / "zebra.md").read_text(encoding="utf-8")
+    assert page.count("\n## zebra/") == 7
+    assert page.count("<details>\n<summary>") == page.count("\n\n</details>") == 14
+    for block in re.findall(r"<summary>.*?</details>", page, re.DOTALL):
+        assert "</summary>\n\n" in block
+    front = re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL)
+    assert "Which are true?" in front
+    assert "哪些说法对？" in front
+    for answer in ("Answer", "答案", "beta is wrong"):
+        assert answer not in front
+    assert "(zebra.md) · 7" in (tmp_path / "md" / "README.md").read_text(encoding="utf-8")
+
+
+def test_one_language_in_one_file_or_on_stdout(home: Path, tmp_path: Path):
+    export(home, "markdown", str(tmp_path / "all.md"), "--lang", "zh")
+    page = (tmp_path / "all.md").read_text(encoding="utf-8")
+    assert "哪些说法对？" in page
+    assert "Which are true?" not in page
+    assert export(home, "markdown", "--lang", "zh") == page
+
+
+def test_anki_through_the_command(home: Path, tmp_path: Path):
+    said = export(home, "anki", str(tmp_path / "z.apkg"))
+    assert said == f"7 questions written to {tmp_path / 'z.apkg'}\n"
+    assert (tmp_path / "z.apkg").read_bytes()[:2] == b"PK"
+
+
+def test_a_sheet_needs_nothing_from_elsewhere(home: Path, tmp_path: Path):
+    export(home, "sheet", str(tmp_path / "s.html"), "--lang", "zh")
+    page = (tmp_path / "s.html").read_text(encoding="utf-8")
+    assert not re.search(r"https?:|<script|<link|<img|url\(", page)
+    assert page.count("<section>") == 1
+    assert "气泡占 <span>(p-1)/(m+p-1)</span>" in page
+
+
+def test_a_topic_has_two_pages_at_most(home: Path):
+    questions = [*Bank.load(SHELF).questions.values()] * 60
+    topic = Topic("pp", Text("流水线", "pipelines"), Text("", ""))
+    found = sheet(topic, questions, [find("pipeline"), find("flash")], [], "en")
+    assert found.laws == [find("pipeline").law]  # flash is of another topic
+    assert found.left > 0
+    assert len(found.numbers) + found.left == len(questions)
+    page = text(found, "en")
+    assert page.count("\n- ") == len(found.laws) + len(found.numbers)
+    assert f"{found.left} more did not fit" in page
+    assert _LINES - 10 < sum(map(_height, [*found.laws, *found.numbers])) <= _LINES
+
+
+def test_a_convention_stands_in_one_topic(home: Path):
+    from quizkit.bank.lint import glossary
+
+    bank = Bank.load(QUESTIONS, {"zero", "memory"})
+    shelves = {
+        topic: [each for each in bank.questions.values() if each.topic == topic]
+        for topic in ("zero", "memory")
+    }
+    found = shared_out(glossary(QUESTIONS, []), shelves)
+    names = [term.en for terms in found.values() for term in terms]
+    assert len(names) == len({*names}) > 5
+    assert "ZeRO" in [term.en for term in found["zero"]]
