@@ -102,11 +102,22 @@ def ranked(
     for task in tasks:
         hold = holds[task.id]
         if hold not in gains:
-            after = asked(hold, day, model)
-            gains[hold] = expected(after, until, model) - expected(hold, until, model)
+            gains[hold] = _gain(hold, day, until, model)
         if gains[hold] >= _LEAST:
             found.append((gains[hold] * task.weight / task.seconds, task))
     return [task for _, task in sorted(found, key=lambda each: -each[0])]
+
+
+def _gain(hold: Hold, day: float, until: float, model: Fsrs) -> float:
+    """What asking on a day adds to the chance on another."""
+    if not hold.met:
+        return expected(asked(hold, day, model), until, model) - expected(hold, until, model)
+    since, ahead, found = max(0.0, day - hold.last), until - day, 0.0
+    for chance, trace in hold.traces:
+        right = model.recall(trace.stability, since)
+        found += chance * right * model.recall(model.stability(trace, since, GOOD), ahead)
+        found += chance * (1 - right) * model.recall(model.stability(trace, since, AGAIN), ahead)
+    return found - expected(hold, until, model)
 
 
 def plan(tasks: Sequence[Task], budgets: Sequence[float], model: Fsrs) -> Plan:

@@ -59,8 +59,12 @@ class Fsrs:
 
     def after(self, trace: Trace, days: float, grade: int) -> Trace:
         """What an answer leaves that comes so many days after the last one."""
-        stability = self._sooner(trace, grade) if days < 1 else self._later(trace, days, grade)
-        return Trace(max(_LEAST, stability), self._difficulty(trace.difficulty, grade))
+        return Trace(self.stability(trace, days, grade), self._difficulty(trace.difficulty, grade))
+
+    def stability(self, trace: Trace, days: float, grade: int) -> float:
+        """The half of that which a chance goes by."""
+        found = self._sooner(trace, grade) if days < 1 else self._later(trace, days, grade)
+        return found if found > _LEAST else _LEAST
 
     def _later(self, trace: Trace, days: float, grade: int) -> float:
         w, (stability, difficulty) = self._w, trace
@@ -69,7 +73,8 @@ class Fsrs:
             left = w[11] * difficulty ** -w[12] * ((stability + 1) ** w[13] - 1)
             return min(left * exp(missing * w[14]), stability / self._ceiling)
         more = self._growth * (11 - difficulty) * stability ** -w[9] * (exp(missing * w[10]) - 1)
-        return stability * (1 + more * {HARD: w[15], EASY: w[16]}.get(grade, 1))
+        times = w[15] if grade == HARD else w[16] if grade == EASY else 1.0
+        return stability * (1 + more * times)
 
     def _sooner(self, trace: Trace, grade: int) -> float:
         """On the same day."""
