@@ -64,7 +64,7 @@ class Fsrs:
     def stability(self, trace: Trace, days: float, grade: int) -> float:
         """The half of that which a chance goes by."""
         found = self._sooner(trace, grade) if days < 1 else self._later(trace, days, grade)
-        return found if found > _LEAST else _LEAST
+        return max(_LEAST, found)
 
     def _later(self, trace: Trace, days: float, grade: int) -> float:
         w, (stability, difficulty) = self._w, trace
