@@ -9,7 +9,7 @@ from pathlib import Path
 from quizkit import __version__
 from quizkit.bank.entry import Entry
 
-RECIPE = 1
+RECIPE = 2
 """Counts up whenever the same files would make other lines."""
 
 _PATIENCE = 5.0  # seconds to wait for another session that writes lines
@@ -19,7 +19,7 @@ _TABLES = (
         problems text)""",
     f"create table entries ({', '.join(Entry._fields)}, primary key (id))",
     "create index entries_topic on entries (topic)",
-    "create table texts (id text primary key, front text, whole text, row text)",
+    "create table texts (id text primary key, front integer, whole blob, row text)",
     "create table notes (name text primary key, note text)",
 )
 

@@ -55,7 +55,10 @@ def show(
             known = [each.id for each in shelves.entries()]
             raise UsageError("question", name=name, hint=nearest(name, known))
     if json:
-        _print({"schema": "quizkit/questions/1", "questions": [_row(listed(question))]})
+        from quizkit.bank.plain import plain as whole_of
+
+        row = _row(listed(question)) | {"whole": whole_of(question)}
+        _print({"schema": "quizkit/questions/1", "questions": [row]})
     else:
         console(plain=plain).print(whole(question, spoken, plain))
 
@@ -81,19 +84,33 @@ def list_questions(
     chosen = choose_topics(QUESTIONS, bank or [], topic or [])
     with library(bank or []) as shelves:
         questions = shelves.listed(each.id for each in shelves.entries(chosen))
-    if json:
-        rows = [_row(question) for question in questions]
-        _print({"schema": "quizkit/questions/1", "questions": rows})
-    elif covers:
+    if covers:
         from quizkit.bank.lint import common_questions
 
-        console(plain=plain).print(coverage(common_questions(QUESTIONS, []), questions, spoken))
+        common = common_questions(QUESTIONS, [])
+        if json:
+            rows = [
+                {
+                    "id": name,
+                    "topic": asked.topic,
+                    "ask": {"zh": asked.ask.zh, "en": asked.ask.en},
+                    "questions": [each.id for each in questions if name in each.covers],
+                }
+                for name, asked in common.items()
+            ]
+            _print({"schema": "quizkit/coverage/1", "common": rows})
+        else:
+            console(plain=plain).print(coverage(common, questions, spoken))
+    elif json:
+        rows = [_row(question) for question in questions]
+        _print({"schema": "quizkit/questions/1", "questions": rows})
     else:
         console(plain=plain).print(table(questions, spoken))
 
 
 def search(
     text: Annotated[list[str], typer.Argument(help="Words in either language.")],
+    limit: Annotated[int, typer.Option(min=1, help="So many lines; --json prints all.")] = 40,
     bank: Banks = None,
     json: Json = False,
     lang: Spoken = None,
@@ -107,11 +124,15 @@ def search(
     spoken = language(lang)
     wanted = " ".join(text)
     with library(bank or []) as shelves:
-        found = shelves.listed(shelves.search(wanted))
+        names = shelves.search(wanted)
+        found = shelves.listed(names if json else names[:limit])
     if json:
         _print({"schema": "quizkit/questions/1", "questions": [_row(each) for each in found]})
     elif found:
         console(plain=plain).print(table(found, spoken))
+        if len(names) > limit:
+            more = {"more": len(names) - limit, "limit": len(names)}
+            typer.echo(say("bank.more_found", spoken, **more), err=True)
     else:
         typer.echo(say("bank.none_found", spoken, text=wanted), err=True)
         raise typer.Exit(1)

@@ -15,6 +15,10 @@ WORDS: Words = {
         "zh": "已创建 {path}。填好 TODO，再运行 quizkit bank lint 和 quizkit prove",
         "en": "Made {path}. Fill in each TODO, then run quizkit bank lint and quizkit prove",
     },
+    "more_found": {
+        "zh": "还有 {more} 题没列出来：多给一个词，或 --limit {limit}",
+        "en": "{more} more are not listed: add a word, or --limit {limit}",
+    },
     "none_found": {
         "zh": "没有找到含“{text}”的题",
         "en": "No question holds “{text}”",

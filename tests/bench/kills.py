@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from quizkit.diary import Diary
@@ -85,7 +85,7 @@ def survives(times: int, seed: int) -> int:
             told += killed_session(home, verdicts, dice.uniform(0.0, 0.01 if verdicts else 0.3))
             if not file.exists():
                 continue
-            with sqlite3.connect(file) as database:
+            with closing(sqlite3.connect(file)) as database:
                 assert database.execute("pragma integrity_check").fetchone() == ("ok",)
             with Diary(file) as diary:
                 kept = {row.uuid for row in diary.answers()}
