@@ -4,8 +4,8 @@ from quizkit.words import Words
 
 WORDS: Words = {
     "title": {
-        "zh": "到面试那天（{date}，还有 {days} 天），每天 {minutes} 分钟",
-        "en": "To the interview on {date}, {days} days from now, {minutes} minutes a day",
+        "zh": "到面试那天（{date}，还剩 {days} 天），每天 {minutes} 分钟",
+        "en": "To the interview on {date} (days left: {days}), {minutes} minutes a day",
     },
     "weighed": {"zh": "按 {aim} 加权", "en": "weighed for {aim}"},
     "topic": {"zh": "专题", "en": "topic"},
@@ -26,7 +26,7 @@ WORDS: Words = {
     "today": {"zh": "{date} 今天", "en": "{date} today"},
     "later_days": {
         "zh": "之后 {days} 天：平均每天复习 {reviews} 题、新题 {new} 题，{minutes} 分钟",
-        "en": "The {days} days after: {reviews} reviews and {new} new a day on average, {minutes} minutes",
+        "en": "Days after that: {days}, with {reviews} reviews and {new} new a day on average, in {minutes} minutes",
     },
     "slip": {
         "zh": "今天不练：面试那天少 {points} 个百分点，约等于 {count} 题",
