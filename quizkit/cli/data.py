@@ -46,7 +46,7 @@ def data(
     elif merge is not None:
         _merge(diary_file(), merge, json, spoken)
     elif erase:
-        _erase(diary_file(), yes, spoken)
+        _erase(diary_file(), yes, json, spoken)
     else:
         _where(spoken, json)
 
@@ -98,7 +98,7 @@ def _merge(path: Path, source: Path, json: bool, lang: "Lang") -> None:
         typer.echo(say("study.merge_kept", lang, file=kept))
 
 
-def _erase(path: Path, yes: bool, lang: "Lang") -> None:
+def _erase(path: Path, yes: bool, json: bool, lang: "Lang") -> None:
     import sys
 
     from quizkit.diary import erase
@@ -114,6 +114,9 @@ def _erase(path: Path, yes: bool, lang: "Lang") -> None:
             typer.echo(say("study.erase_kept", lang), err=True)
             raise typer.Exit(1)
     gone = erase(path)
+    if json:
+        _print({"schema": "quizkit/erased/1", "files": [str(file) for file in gone]})
+        return
     typer.echo(say("study.erased" if gone else "study.erase_nothing", lang, file=path))
 
 

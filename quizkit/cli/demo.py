@@ -98,7 +98,7 @@ def demo(
         if usage:
             print_page(name, demos, lang, plain)
         else:
-            print_source(name, demos, broken, plain)
+            print_source(name, demos, broken, plain, json)
     else:
         from quizkit.cli.demo_run import Request, run_one
 

@@ -45,10 +45,18 @@ def print_page(name: str, folder: Path | None, lang: str | None, plain: bool) ->
     console(is_plain(plain)).print(page(find(name, folder), language(lang), is_plain(plain)))
 
 
-def print_source(name: str, folder: Path | None, broken: str | None, plain: bool) -> None:
+def print_source(
+    name: str, folder: Path | None, broken: str | None, plain: bool, as_json: bool
+) -> None:
     """The file, or what of it runs with a bug planted; as it is where nobody looks on."""
     demo = find(name, folder)
     source = demo.planted(broken) if broken else demo.source
+    if as_json:
+        from json import dumps
+
+        said = {"schema": "quizkit/source/1", "demo": name, "broken": broken, "source": source}
+        print(dumps(said, ensure_ascii=False))
+        return
     if plain or not sys.stdout.isatty():
         print(source, end="")
         return

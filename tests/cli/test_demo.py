@@ -120,6 +120,8 @@ def test_show_prints_the_source_as_it_is(tiny: Path) -> None:
     broken = quizkit("tiny", "--show", "--break", "off-by-one", "--demos", tiny).stdout
     assert "left + 1" in broken
     assert "BREAKS" not in broken
+    told = json.loads(quizkit("tiny", "--show", "--json", "--demos", tiny).stdout)
+    assert told == {"schema": "quizkit/source/1", "demo": "tiny", "broken": None, "source": TINY}
 
 
 GIVEN = [

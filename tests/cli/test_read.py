@@ -1,9 +1,11 @@
 """`show`, `list`, `search`, `glossary` as a reader meets them, in both languages."""
 
 import json
+from inspect import signature
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner, Result
 
 from quizkit.bank.reader import Bank
@@ -12,6 +14,12 @@ from quizkit.paths import QUESTIONS
 from quizkit.words import Lang
 
 NARROW = {"COLUMNS": "60", "QUIZKIT_LANG": "en"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One home for all that only looks: its index of the bank is made once."""
+    return tmp_path_factory.mktemp("home")
 
 
 def read(home: Path, *words: str) -> Result:
@@ -46,6 +54,71 @@ def test_the_list_and_the_search_find_the_same_question(tmp_path: Path):
     found = json.loads(read(tmp_path, "search", "GELU", "--json").stdout)["questions"]
     assert "tp/elementwise-on-shards" in {each["id"] for each in found}
     assert {each["id"] for each in found if each["topic"] == "tp"} < {each["id"] for each in listed}
+
+
+def test_every_command_speaks_json():
+    # One that does not is named here with its reason.
+    silent = {"export sheet": "a page", "bank new": "writes a file", "bank schema": "is JSON"}
+    commands = [("", each) for each in app.registered_commands]
+    for group in app.registered_groups:
+        assert group.typer_instance
+        commands += [(f"{group.name} ", each) for each in group.typer_instance.registered_commands]
+    mute = {
+        prefix + (each.name or each.callback.__name__)
+        for prefix, each in commands
+        if each.callback and "json" not in signature(each.callback).parameters
+    }
+    assert {name for name in mute if not name.startswith("calc ")} == silent.keys()
+
+
+@pytest.mark.parametrize(
+    ("line", "noun"),
+    [
+        ("glossary bubble", "glossary"),
+        ("search xyzzy plugh", "questions"),
+        ("due --topic zero", "due"),
+        ("config", "config"),
+        ("data", "data"),
+        ("data --export", "diary"),
+        ("data --erase --yes", "erased"),
+        ("mock --list", "mocks"),
+        ("mock --history", "scorecards"),
+        ("bank flags", "flags"),
+        ("calc memory --params 7B --dp 8", "calc.memory"),
+    ],
+)
+def test_json_says_what_it_is(home: Path, line: str, noun: str):
+    said = json.loads(read(home, *line.split(), "--json").stdout)
+    assert said["schema"] == f"quizkit/{noun}/1"
+
+
+def test_show_as_json_has_all_that_the_file_has(home: Path):
+    said = json.loads(read(home, "show", "pp/bubble-share", "--json").stdout)
+    assert said["schema"] == "quizkit/questions/1"
+    (row,) = said["questions"]
+    whole = row.pop("whole")
+    (listed,) = [
+        each
+        for each in json.loads(read(home, "list", "--topic", "pp", "--json").stdout)["questions"]
+        if each["id"] == "pp/bubble-share"
+    ]
+    assert row == listed
+    with (QUESTIONS / "pp" / "bubble-share.yaml").open(encoding="utf-8") as file:
+        written = yaml.safe_load(file)
+    assert written.keys() <= whole.keys()
+    for key in ("level", "tags", "params", "where", "answer", "sources", "followups"):
+        assert whole[key] == written[key]
+    assert whole["proof"]["claims"] == written["proof"]["claims"]
+    assert whole["explain"]["zh"].strip() == written["explain"]["zh"].strip()
+
+
+def test_what_covers_the_common_70_as_json(home: Path):
+    said = json.loads(read(home, "list", "--covers", "--topic", "pp", "--json").stdout)
+    assert said["schema"] == "quizkit/coverage/1"
+    assert len(said["common"]) == 70
+    (row,) = [each for each in said["common"] if each["id"] == "basics-9"]
+    assert "pp/bubble-share" in row["questions"]
+    assert {name.split("/")[0] for each in said["common"] for name in each["questions"]} == {"pp"}
 
 
 def test_every_one_of_the_common_70_is_listed(tmp_path: Path):
