@@ -44,7 +44,9 @@ def plan(
         str | None,
         typer.Option("--for", metavar="junior|senior|staff|SCRIPT", help="What counts how much."),
     ] = None,
-    topic: Annotated[list[str] | None, typer.Option("--topic", help="Only these topics.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", help="Only these topics; --save forgets them.")
+    ] = None,
     save: Annotated[
         bool, typer.Option("--save", help="Keep it: `quizkit study` follows the plan.")
     ] = False,
@@ -209,6 +211,7 @@ def _print(found: "Outlook", aim: "Aim", aimed: str | None) -> None:
         "slip_today": found.slip,
         "spent_today": round(found.spent / 60, 2),
         "too_long": found.too_long,
+        "unmet": dict(found.unmet),
         "curve": {"reviews": found.reviews, "times": found.model.times, "decay": found.model.decay},
     }
     typer.echo(json.dumps(said, ensure_ascii=False))

@@ -3,6 +3,7 @@
 Nothing is kept between calls: what was done, and what was not, is in the answers.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
@@ -54,6 +55,8 @@ class Outlook:
     """Seconds answered today already."""
     too_long: int
     """Questions that fit into no day's time."""
+    unmet: Mapping[str, int]
+    """Questions that will not have been met by then, by kind."""
     reviews: int
     """Answers that told something of how this learner forgets."""
     model: Fsrs
@@ -95,6 +98,7 @@ def outlook(
         whole=whole,
         slip=max(0.0, whole.practised - _prospect(tasks, slipped).practised),
         spent=learner.spent,
+        unmet=_unmet(entries, tasks, found),
         too_long=sum(task.seconds > budgets[0] for task in tasks),
         reviews=len(learner.recalled),
         model=model,
@@ -179,6 +183,13 @@ def _hold(card: Card, now: datetime) -> Hold:
     return Hold(
         ((1.0, Trace(card.stability, card.difficulty)),), -max(0.0, (now - card.last) / _DAY)
     )
+
+
+def _unmet(entries: Iterable[Entry], tasks: Iterable[Task], found: Plan) -> Mapping[str, int]:
+    kinds = {each.id: each.kind for each in entries}
+    met = {name for day in found.days for name in day.new}
+    left = (task.id for task in tasks if not task.hold.met and task.id not in met)
+    return Counter(kinds[name] for name in left)
 
 
 def _prospect(tasks: Sequence[Task], found: Plan) -> Prospect:

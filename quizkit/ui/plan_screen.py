@@ -100,6 +100,9 @@ def _notes(found: Outlook, told: Told, lang: Lang) -> Iterable[str]:
     if found.too_long and told.aim.minutes:
         minutes = f"{told.aim.minutes:g}"
         yield say("plan.too_long", lang, count=found.too_long, minutes=minutes)
+    if found.unmet:
+        essays, count = found.unmet.get("essay", 0), sum(found.unmet.values())
+        yield say("plan.unmet", lang, count=count, essays=essays)
     ours, usual = (model.recall(1.0, _LATE) for model in (found.model, Fsrs()))
     if ours != usual:
         key = "plan.faster" if ours < usual else "plan.slower"

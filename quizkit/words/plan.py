@@ -48,6 +48,10 @@ WORDS: Words = {
         "zh": "有 {count} 题一题就超过 {minutes} 分钟，排不进去",
         "en": "{count} questions take more than {minutes} minutes each and fit into no day",
     },
+    "unmet": {
+        "zh": "到那天还有 {count} 题没做过，其中简答题 {essays} 题：费时的题每分钟收益低，排在后面。想先练：quizkit study --kind essay",
+        "en": "Not met by then: {count}, essays among them: {essays}. What takes long adds least a minute and comes last; to practise it first: quizkit study --kind essay",
+    },
     "faster": {
         "zh": "你的 {reviews} 次复习说明：你比 FSRS 默认参数忘得快，已按你的情况算",
         "en": "Your {reviews} reviews show that you forget faster than FSRS's defaults say; they are counted in",

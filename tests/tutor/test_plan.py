@@ -231,6 +231,7 @@ def test_planning_again_goes_on_from_what_was_done():
     assert [day for day, _ in first.days] == [date(2027, 3, n) for n in range(1, 8)]
     # Half right, as was expected of them.
     rows = [answer(name, NOW, right=n % 2 == 0, seconds=40) for n, name in enumerate(today)]
+    assert first.unmet == {}
     done = outlook(ENTRIES, folded(rows), rows, AIM, NOW + timedelta(minutes=5), UTC)
     assert done.spent == 240
     assert done.days[0][1].seconds == 0
@@ -249,6 +250,7 @@ def test_no_minutes_are_no_practice():
     assert found.whole.practised == found.whole.without > 0
     assert {day.new + day.reviews for _, day in found.days} == {()}
     assert found.slip == 0
+    assert (found.unmet, found.too_long) == ({"choice": 20}, 20)
 
 
 def test_todays_lineup_is_todays_part_of_the_plan():
