@@ -9,7 +9,8 @@ from quizkit.bank.model import Cloze, Gap, Numeric, Trace, Trap
 from quizkit.tutor.asked import Asked, show_number
 from quizkit.tutor.evidence import folded
 from quizkit.tutor.expected import expected
-from quizkit.tutor.measure import read_measure
+from quizkit.tutor.letters import formula, same
+from quizkit.tutor.measure import Measure, read_measure
 from quizkit.tutor.numbers import number_list, plain_number, split_number, tidy
 from quizkit.tutor.units import read_unit
 from quizkit.tutor.verdict import Note, UnreadableError, Verdict, as_mapping
@@ -27,7 +28,7 @@ def near(number: float, wanted: Number, within: float) -> bool:
 
 def grade_numeric(question: Numeric, asked: Asked, given: object) -> Verdict:
     """A number: in any unit that can be turned into the asked one, with the trap that was hit."""
-    measure = read_measure(_typed(given), question.unit)
+    measure = _measured(_typed(given), question, asked)
     answer = question.answer.number(asked.values)
     verdict = Verdict(False, 0.0, expected(asked))
     accepted = [v for v in (*measure.values, *measure.shares) if near(v, answer, question.within)]
@@ -45,6 +46,21 @@ def grade_numeric(question: Numeric, asked: Asked, given: object) -> Verdict:
         verdict = replace(verdict, notes=(note,))
     trap = _trap(question, asked, number, answer)
     return replace(verdict, trap=trap, myth=trap.myth) if trap else verdict
+
+
+def _measured(typed: str, question: Numeric, asked: Asked) -> Measure:
+    """A number with its unit, or a formula in the letters whose numbers were drawn."""
+    try:
+        return read_measure(typed, question.unit)
+    except UnreadableError:
+        written = formula(typed, asked.values) if asked.values else None
+        if written is None or not written.names:
+            raise
+        try:
+            value = float(written.number(asked.values))
+        except (FormulaError, OverflowError):
+            raise UnreadableError("not_a_number", text=typed.strip()) from None
+        return Measure(value, "", (value,))
 
 
 def _trap(question: Numeric, asked: Asked, number: float, answer: Number) -> Trap | None:
@@ -110,7 +126,13 @@ def _fits(gap: Gap, typed: str, asked: Asked) -> bool:
             value = None
         if is_number(value) and near(number, value, 0):
             return True
-    return any(_same_measure(typed, spelling) for spelling in spellings)
+    return any(_same_measure(typed, each) or _same_formula(typed, each) for each in spellings)
+
+
+def _same_formula(typed: str, spelling: str) -> bool:
+    """Whether both are one formula: 2(N-1)/N and 2 - 2/N."""
+    mine, wanted = formula(typed), formula(spelling)
+    return mine is not None and wanted is not None and same(mine, wanted)
 
 
 def _same_measure(typed: str, spelling: str) -> bool:
