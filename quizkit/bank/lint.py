@@ -9,9 +9,20 @@ from typing import Any
 from quizkit.bank.build import Builder, unknown
 from quizkit.bank.draw import MOST_DRAWS, draws, number_of_draws
 from quizkit.bank.entry import myths_of
+from quizkit.bank.evidence import evidence
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.language import language_problems
-from quizkit.bank.model import Bug, Choice, CommonQuestion, Essay, Numeric, Problem, Question, Term
+from quizkit.bank.model import (
+    Bug,
+    Choice,
+    CommonQuestion,
+    Essay,
+    Numeric,
+    Problem,
+    Question,
+    Term,
+    Text,
+)
 from quizkit.bank.nodes import compose
 from quizkit.bank.reader import Bank
 from quizkit.bank.rules import Rule
@@ -129,6 +140,23 @@ def _twin_traps(question: Numeric) -> Iterator[Rule]:
         return  # that a formula fails there is among the errors
 
 
+def _false_alarms(question: Essay) -> Iterator[Rule]:
+    """A keyword cannot hear a negation: what a good answer says must not sound like a veto."""
+    good = [question.say, *(point.says for point in question.rubric)]
+    good += [Text(word, word) for point in question.rubric for word in point.keywords]
+    for index, veto in enumerate(question.vetoes):
+        heard = {
+            word
+            for text in good
+            if text is not None
+            for side in (text.zh, text.en)
+            for word in evidence(side, veto.keywords)
+        }
+        if heard:
+            words = ", ".join(sorted(heard))
+            yield f"vetoes.{index}.keywords", f"a good answer says it too: {words}"
+
+
 def _warnings(question: Question) -> Iterator[Rule]:
     if question.say is None:
         yield "kind", "has no `say`: what to say aloud"
@@ -136,6 +164,8 @@ def _warnings(question: Question) -> Iterator[Rule]:
         yield "kind", "has no hints"
     if isinstance(question, Numeric):
         yield from _twin_traps(question)
+    if isinstance(question, Essay):
+        yield from _false_alarms(question)
     if isinstance(question, (Bug, Essay)):
         points = question.reasons if isinstance(question, Bug) else question.rubric
         for index, point in enumerate(points):

@@ -58,7 +58,7 @@ def learn(
         read = _read(place, _introduction(shelves, topic, spoken))
         if read is None:
             return
-        order = shelves.topics()[topic].order
+        order = [f"{topic}/{slug}" for slug in shelves.topics()[topic].order]
         session(
             entries,
             shelves,

@@ -7,11 +7,11 @@ probe on, and to tick beforehand when the learner judges it at the end.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from quizkit.bank.evidence import evidence
 from quizkit.bank.functions import Value
 from quizkit.bank.mocks import Script, Station
 from quizkit.bank.model import Essay, RubricPoint, Text, Veto
 from quizkit.tutor.asked import Asked
-from quizkit.tutor.evidence import evidence
 from quizkit.tutor.grade import grade
 from quizkit.tutor.verdict import Verdict
 

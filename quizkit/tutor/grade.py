@@ -26,10 +26,10 @@ What is given, by kind (all of it can be JSON):
 from collections.abc import Sequence
 from dataclasses import replace
 
+from quizkit.bank.evidence import evidence
 from quizkit.bank.functions import is_number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, RubricPoint, Trace
 from quizkit.tutor.asked import Asked
-from quizkit.tutor.evidence import evidence
 from quizkit.tutor.expected import expected
 from quizkit.tutor.typed import grade_cloze, grade_numeric, grade_trace
 from quizkit.tutor.verdict import Note, UnreadableError, Verdict, as_list, as_mapping

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import cast
 
+from quizkit.bank.evidence import folded
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number, is_number
 from quizkit.bank.model import Cloze, Gap, Numeric, Trace, Trap
 from quizkit.tutor.asked import Asked, show_number
-from quizkit.tutor.evidence import folded
 from quizkit.tutor.expected import expected
 from quizkit.tutor.letters import formula, same
 from quizkit.tutor.measure import Measure, read_measure

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from quizkit.bank.evidence import evidence
 from quizkit.bank.model import Choice, Cloze, Essay, Numeric, Order
 from quizkit.mock.desk import Moment, Opening, Sheet
 from quizkit.mock.timer import Timer, face
 from quizkit.tutor.desk import Moment as Study
-from quizkit.tutor.evidence import evidence
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
 from quizkit.ui.parts import note, numbered, rule, section

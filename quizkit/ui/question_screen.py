@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from quizkit.bank.evidence import evidence
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Order, RubricPoint, Trace, Veto
 from quizkit.tutor.desk import Moment
-from quizkit.tutor.evidence import evidence
 from quizkit.ui.code import listing
 from quizkit.ui.draft import Draft
 from quizkit.ui.inline import inline

@@ -146,3 +146,26 @@ def test_a_pattern_in_the_keys_is_seen(folder: Path):
     problems = found(folder)
     assert any("is the longest in" in problem for problem in problems)
     assert any("is number 1 in" in problem for problem in problems)
+
+
+def test_a_veto_that_a_good_answer_would_trip(tmp_path: Path):
+    folder = tmp_path / "bank" / "pp"
+    folder.mkdir(parents=True)
+    text = (
+        "kind: essay\nlevel: 3\nprompt: {zh: 谈谈气泡, en: Talk of bubbles}\n"
+        "rubric: [{points: 1, says: {zh: 说到冲水, en: names the flush}, keywords: [flush]}]\n"
+        "vetoes: [{says: {zh: 没有气泡, en: no bubble}, why: {zh: 有, en: there is}, "
+        "myth: m, keywords: [KEYWORD]}]\n"
+        "say: {zh: 气泡还在, en: There is no free bubble}\n"
+        "explain: {zh: 如题, en: As stated}\nsources: [x]\n"
+    )
+    for keyword, trips in (
+        ("no bubble", False),
+        ("free bubble", True),
+        ("气泡还在", True),
+        ("flush", True),
+    ):
+        (folder / "essay.yaml").write_text(text.replace("KEYWORD", keyword), encoding="utf-8")
+        found = lint(Bank.load(folder.parent), folder.parent)
+        said = [each.message for each in found if "a good answer says it too" in each.message]
+        assert bool(said) is trips, keyword

@@ -6,12 +6,12 @@ from typing import cast
 
 import pytest
 
+from quizkit.bank.evidence import evidence
 from quizkit.bank.formula import parse
 from quizkit.bank.model import Choice, Order, Text, Trap
 from quizkit.bank.reader import Bank
 from quizkit.lab.excerpt import Excerpt
 from quizkit.tutor.asked import Asked, ask
-from quizkit.tutor.evidence import evidence
 from quizkit.tutor.grade import UnreadableError, Verdict, grade
 
 CODE = Excerpt(

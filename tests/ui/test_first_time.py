@@ -1,7 +1,10 @@
 """The first minutes on a real terminal: a level found, a topic learnt from its beginning."""
 
+import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -113,6 +116,21 @@ def test_a_topic_from_its_introduction_on(quizkit, home: Path):
     assert desk.text.splitlines()[2] == first.splitlines()[2]  # where it was left
     desk.press("\x03")
     assert desk.close() == 130
+
+
+def test_a_course_begins_where_its_reading_order_does(home: Path):
+    with Library([QUESTIONS], home / "cache") as library:
+        order = library.topics()["optim"].order
+    env = os.environ | {"QUIZKIT_HOME": str(home), "QUIZKIT_LANG": "en"}
+    command = [sys.executable, "-m", "quizkit", "learn", "optim", "--json"]
+    skip = '{"command": "skip"}\n'
+    done = subprocess.run(
+        command, input=skip * 4, capture_output=True, text=True, env=env, timeout=60, check=True
+    )
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert said[0]["page"]["title"]
+    asked = [line["ask"]["id"] for line in said if "ask" in line]
+    assert asked[:5] == [f"optim/{slug}" for slug in order[:5]]
 
 
 def test_a_topic_that_rests_on_others_says_so(quizkit):
