@@ -58,12 +58,20 @@ import torch
 from torch.optim.sgd import sgd as torch_sgd
 
 TOPIC = "compress"
-START = 2.0
 
 
-def mean(row):
-    """Over the ranks; the same bits on all of them."""
-    return all_reduce(row.clone()) / ranks()
+def side_by_side(*methods):
+    """Run generators to their ends; one all-reduce a turn gives each the mean of what it yields."""
+    ends, rows = {}, {method: next(method) for method in methods}
+    while rows:
+        means = all_reduce(torch.stack([*rows.values()])) / ranks()
+        for method, mean in zip([*rows], means, strict=True):
+            try:
+                rows[method] = method.send(mean)
+            except StopIteration as stop:
+                ends[method] = stop.value
+                del rows[method]
+    return [ends[method] for method in methods]
 
 
 def sgd(rate, keep=0.0, nesterov=False):
@@ -94,26 +102,20 @@ def adam(rate):
     return rule
 
 
-def together(weights, slope, rule):
-    """A step of data parallelism: everybody's gradient, one update."""
-    return rule(weights, mean(slope(weights)))
-
-
 def local_round(weights, slope, rule, every, outer):
-    """H steps alone, one step along what they changed; the weights, and where this rank was."""
+    """H steps alone, and one step along what they changed."""
     mine = weights
     for _ in range(every):
         mine = rule(mine, slope(mine))
-    change = weights - mean(mine)
     # With an outer rate of 1 and no momentum this is the mean of everybody's weights.
-    return outer(weights, change), mine
+    return outer(weights, weights - (yield mine))
 
 
 def rest(weights, move):
     """Move until nothing moves any more, or it runs away: all places on the way."""
     places = [weights]
     while len(places) < 3000:
-        places.append(move(places[-1]))
+        places.append((yield from move(places[-1])))
         moved = max(max_error(places[-1], each) for each in places[-4:-1])  # it may just turn
         if not 1e-14 < moved < 1e6:
             break
@@ -133,7 +135,7 @@ def late(weights, slope, rate):
     def move(weights):
         nonlocal before
         stale, before = before, weights
-        return weights - rate * mean(slope(stale))
+        return weights - rate * (yield slope(stale))
 
     return move
 
@@ -142,7 +144,7 @@ def growth(weights, move, goal):
     """How the distance grew in 20 steps."""
     seen = []
     for _ in range(20):
-        weights = move(weights)
+        weights = yield from move(weights)
         seen.append(abs(weights[0].item() - goal))
     return max(seen[-7:]) / max(seen[:7])
 
@@ -151,18 +153,17 @@ def one_step(weights, slope, make):
     """Average weights after each step, or gradients before: how far apart after 5 steps."""
     ours, theirs, mine, common = weights, weights, make(), make()
     for _ in range(5):
-        ours = mean(mine(ours, slope(ours)))
-        theirs = together(theirs, slope, common)
+        ours = yield mine(ours, slope(ours))
+        theirs = common(theirs, (yield slope(theirs)))
     return max_error(ours, theirs)
 
 
 def with_torch(weights, changes, keep):
     """The same changes given to torch's SGD as gradients."""
-    weights = weights.clone()
-    kept: list[torch.Tensor | None] = [None]
+    weights, kept = weights.clone(), [None]
     options = {"weight_decay": 0.0, "dampening": 0.0, "nesterov": True, "maximize": False}
     for change in changes:
-        torch_sgd([weights], [change], kept, lr=1.0, momentum=keep, **options)
+        torch_sgd([weights], [change], kept, lr=1.0, momentum=keep, **options)  # pyright: ignore
     return weights
 
 
@@ -172,48 +173,48 @@ def main(
     steep: float = 3.0,
     outer_momentum: float = 0.3,
     late_rate: float = 0.7,
-    rounds: int = 5,
+    rounds: int = 3,
     width: int = 12,
 ) -> Metrics:
     """Losses a/2 (w - c)^2 on each rank: a from 1 to --steep, c from 0 to 1, first rank to last."""
-    if not (1 <= every <= 1000 and rounds >= 1 and width >= 1):
-        refuse("every is 1 to 1000; rounds and width start at 1")
+    if not (1 <= every <= 1000 and 0 <= outer_momentum <= 0.9 and rounds >= 1 and width >= 1):
+        refuse("every is 1 to 1000, outer-momentum 0 to 0.9; rounds and width start at 1")
     if not (rate >= 0.05 and steep >= 1 and rate * steep <= 0.9 and 0.05 <= late_rate <= 2):
         refuse("rates start at 0.05, steep at 1; late-rate ends at 2, rate * steep at 0.9")
-    if not 0 <= outer_momentum <= 0.9:
-        refuse("outer-momentum is 0 to 0.9")
     way = rank() / max(1, ranks() - 1)
     a, c = 1 + (steep - 1) * way, way
 
     def slope(weights):
-        """The gradient of this rank's loss."""
         return a * (weights - c)
 
-    start = torch.full((width,), START, dtype=torch.float64, device=device())
+    start = torch.full((width,), 2.0, dtype=torch.float64, device=device())
     curves, goals = everyone([a, c]).T
     optimum = ((curves * goals).sum() / curves.sum()).item()
     pulls = 1 - (1 - rate * curves) ** every
     predicted = ((pulls * goals).sum() / pulls.sum()).item()
 
-    first = rest(start, lambda weights: together(weights, slope, sgd(rate)))
+    def step(rate):  # of data parallelism: everybody's gradient, one update
+        return lambda weights: sgd(rate)(weights, (yield slope(weights)))
+
+    def turn(outer):
+        return lambda weights: local_round(weights, slope, sgd(rate), every, outer)
+
+    first, local, outer, stale, late_growth, in_time = side_by_side(
+        rest(start, step(rate)),
+        rest(start, turn(sgd(1.0))),
+        rest(start, turn(sgd(1.0, outer_momentum, nesterov=True))),
+        rest(start, late(start, slope, rate)),
+        growth(start, late(start, slope, late_rate), optimum),
+        growth(start, step(late_rate), optimum),
+    )
     check("data parallelism rests at the optimum", abs(first[-1, 0].item() - optimum), "<", 1e-11)
-
-    def move(outer):
-        """A round of local SGD."""
-        return lambda weights: local_round(weights, slope, sgd(rate), every, outer)[0]
-
-    local = rest(start, move(sgd(1.0)))
-    outer = rest(start, move(sgd(1.0, outer_momentum, nesterov=True)))
     for name, places in (("local SGD", local), ("outer momentum", outer)):
         error = abs(places[-1, 0].item() - predicted)
         check(f"{name} rests where all pulls cancel", error, "<", 1e-11)
 
-    stale = rest(start, late(start, slope, rate))
     error = max_error(stale[2] - stale[1], stale[1] - stale[0])
     check("a step late, the second step repeats the first", error, "<", 1e-12)
     check("late gradients rest at the optimum", abs(stale[-1, 0].item() - optimum), "<", 1e-11)
-    late_growth = growth(start, late(start, slope, late_rate), optimum)
-    in_time = growth(start, lambda w: together(w, slope, sgd(late_rate)), optimum)
     steepness = late_rate * curves.mean().item()
     if abs(steepness - 1) > 0.1:
         check("a step late, half the rate is the limit", late_growth > 1, "==", steepness > 1)
@@ -221,30 +222,29 @@ def main(
     weights, changes, ours = start, [], sgd(1.0, outer_momentum, nesterov=True)
 
     def noted(weights, change):
-        """The outer step, its change written down."""
         changes.append(change)
         return ours(weights, change)
 
     with wire() as local_wire:
         for _ in range(rounds):
-            weights = local_round(weights, slope, sgd(rate), every, noted)[0]
-    apart = everyone(max_error(weights, mean(weights))).max().item()
+            (weights,) = side_by_side(turn(noted)(weights))
+    apart = everyone(max_error(weights, all_reduce(weights.clone()) / ranks())).max().item()
     check("ranks are alike after an averaging", apart, "<", 1e-14)
     error = max_error(weights, with_torch(start, changes, outer_momentum))
     check("outer steps equal torch's", error, "<", 1e-12)
     with wire() as each:
         for _ in range(rounds * every):
-            together(start, slope, sgd(rate))
+            side_by_side(step(rate)(start))
     check("1/H of the all-reduces", local_wire.collectives * every, "==", each.collectives)
 
-    plain, heavy = (
-        one_step(start, slope, lambda keep=keep: sgd(rate, keep)) for keep in (0.0, 0.9)
-    )
-    adaptive = one_step(start, slope, lambda: adam(rate))
-    check("H = 1, SGD: data parallelism", plain, "<", 1e-12)
-    check("H = 1, momentum: data parallelism", heavy, "<", 1e-12)
-    check("H = 1, Adam: not", adaptive > 1e-6, "==", ranks() > 1)
-    astray = local_round(local[-1], slope, sgd(rate), every, sgd(1.0))[1]
+    rules = (lambda: sgd(rate)), (lambda: sgd(rate, 0.9)), (lambda: adam(rate))
+    once = side_by_side(*(one_step(start, slope, make) for make in rules))
+    for name, error in (("SGD", once[0]), ("momentum", once[1])):
+        check(f"H = 1, {name}: data parallelism", error, "<", 1e-12)
+    check("H = 1, Adam: not", once[2] > 1e-6, "==", ranks() > 1)
+    astray = local[-1]
+    for _ in range(every):
+        astray = astray - rate * slope(astray)
     return {
         "optimum": shared(compared(first[-1, 0])),
         "settled": shared(compared(local[-1, 0])),
@@ -259,23 +259,23 @@ def main(
         "rounds_outer": shared(counted(one_percent(outer))),
         "late_growth": shared(compared(late_growth)),
         "prompt_growth": shared(compared(in_time)),
-        "one_step_sgd": shared(compared(plain)),
-        "one_step_momentum": shared(compared(heavy)),
-        "one_step_adam": shared(compared(adaptive)),
+        "one_step_sgd": shared(compared(once[0])),
+        "one_step_momentum": shared(compared(once[1])),
+        "one_step_adam": shared(compared(once[2])),
     }
 
 
 BREAKS = {
     "wrong-sign": Break(
-        old="    change = weights - mean(mine)\n",
-        new="    change = mean(mine) - weights\n",
+        old="outer(weights, weights - (yield mine))",
+        new="outer(weights, (yield mine) - weights)",
         expect="local SGD rests where all pulls cancel",
         ranks=1,
         source="new minus old, handed to an optimizer that subtracts: it walks uphill",
     ),
     "sum-of-weights": Break(
-        old="    return all_reduce(row.clone()) / ranks()\n",
-        new="    return all_reduce(row.clone())\n",
+        old="        means = all_reduce(torch.stack([*rows.values()])) / ranks()\n",
+        new="        means = all_reduce(torch.stack([*rows.values()]))\n",
         expect="local SGD rests where all pulls cancel",
         ranks=2,
         source="the collective sums; gradients forgive a factor of N, weights do not",

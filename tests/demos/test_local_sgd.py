@@ -25,8 +25,8 @@ def test_where_they_rest_and_how_often_they_meet(run: Run, ranks: int, every: in
     assert measured["settled_late"] == pytest.approx(optimum)
     assert measured["settled"] == pytest.approx(settled)
     assert measured["settled_outer"] == pytest.approx(settled)
-    assert measured["reductions_each"] == 5 * every
-    assert measured["reductions_local"] == 5
+    assert measured["reductions_each"] == 3 * every
+    assert measured["reductions_local"] == 3
     assert measured["apart"] < 1e-14
     if ranks > 1:
         assert measured["plain_mean"] < measured["settled"] < measured["optimum"]
