@@ -30,12 +30,11 @@ Run
     torchrun --nproc-per-node 4 demos/powersgd.py
 """
 
-from types import SimpleNamespace
-
 from _bench import (
     Break,
     Metrics,
     all_gather,
+    all_reduce,
     check,
     compared,
     counted,
@@ -57,10 +56,11 @@ from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import PowerSGDSt
 from torch.nn.parallel import DistributedDataParallel
 
 TOPIC = "compress"
+WAYS = {"cold": (False, False), "warm": (False, True), "feedback": (True, True)}  # feedback, warm
 
 
 def orthonormal(columns):
-    """Columns of length 1 at right angles to each other, with the same span."""
+    """Columns of length 1 at right angles to each other, with the same span; one matrix or more."""
     return torch.linalg.qr(columns).Q
 
 
@@ -71,27 +71,31 @@ def fresh(width, r, turn):
 
 
 def step(gradient, start, residual):
-    """What all ranks take for the mean gradient, the next start, and what is left over."""
+    """What all ranks take for the mean gradient, the next start, and what is left over.
+
+    Any number of matrices in a row goes along at the cost of one: a message holds all their P.
+    """
     wanted = gradient + residual
     p = ring_sum(wanted @ start)
     p = orthonormal(p)  # of the sum, and so the same on every rank
-    q = ring_sum(wanted.T @ p) / ranks()
-    taken = p @ q.T
+    q = ring_sum(wanted.mT @ p) / ranks()
+    taken = p @ q.mT
     return taken, orthonormal(q), wanted - taken
 
 
-def steps_of(gradient, r, steps, feedback, warm):
-    """Several steps on the same gradient: as good as one that changes slowly."""
-    residual, start = torch.zeros_like(gradient), fresh(gradient.shape[1], r, 0)
-    seen = SimpleNamespace(taken=[])
+def steps_of(gradient, r, steps):
+    """Several steps on the same gradient, as good as one that changes slowly, in three ways."""
+    residual = torch.zeros(len(WAYS), *gradient.shape).to(gradient)
+    start = fresh(gradient.shape[1], r, 0).repeat(len(WAYS), 1, 1)
+    taken = []
     for turn in range(steps):
-        start = start if warm else fresh(gradient.shape[1], r, turn)
-        with wire() as wired:
-            taken, start, left = step(gradient, start, residual)
-        residual = left if feedback else residual
-        seen.taken.append(taken)
-    seen.residual, seen.sent = residual, wired.sent_bytes
-    return seen
+        for way, (_, warm) in enumerate(WAYS.values()):
+            start[way] = start[way] if warm else fresh(gradient.shape[1], r, turn)
+        sent, start, left = step(gradient, start, residual)
+        for way, (feedback, _) in enumerate(WAYS.values()):
+            residual[way] = left[way] if feedback else residual[way]
+        taken.append(sent)
+    return dict(zip(WAYS, torch.stack(taken, 1), strict=True)), residual[-1]
 
 
 def one_process(mean, r, steps, feedback, warm):
@@ -110,7 +114,9 @@ def one_process(mean, r, steps, feedback, warm):
 def averaged_factors(gradient, r):
     """What must not be done: each rank's own best factors, averaged over the ranks."""
     u, s, v = torch.linalg.svd(gradient, full_matrices=False)
-    return (ring_sum(u[:, :r] * s[:r]) / ranks()) @ (ring_sum(v[:r]) / ranks())
+    factors = torch.cat([u[:, :r] * s[:r], v[:r].T])
+    left, right = (all_reduce(factors) / ranks()).split(gradient.shape)
+    return left @ right.T
 
 
 def torch_step(gradient, r):
@@ -130,8 +136,9 @@ def torch_step(gradient, r):
         model.zero_grad()
         # W times the unit matrix: the gradient of this sum is just what it is multiplied with.
         (model(torch.eye(width).to(gradient)) * gradient.T).sum().backward()
-    ours = step(*(each.to(device()) for each in (gradient, start, residual)))[0]
-    return ours, model.module.weight.grad.to(device())
+    with wire() as wired:
+        ours = step(*(each.to(device()) for each in (gradient, start, residual)))[0]
+    return ours, model.module.weight.grad.to(device()), wired.sent_bytes
 
 
 def main(
@@ -159,40 +166,34 @@ def main(
     def error(matrix, truth=mean):
         return ((matrix - truth).norm() / truth.norm()).item()
 
-    ran, worst = {}, 0.0
-    for name, feedback, warm in (
-        ("cold", False, False),
-        ("warm", False, True),
-        ("feedback", True, True),
-    ):
-        ran[name] = seen = steps_of(gradient, r, steps, feedback, warm)
-        truths = one_process(mean, r, steps, feedback, warm)
-        gaps = [error(x, truth) for x, truth in zip(seen.taken, truths, strict=True)]
+    (ran, residual), worst = steps_of(gradient, r, steps), 0.0
+    for name, taken in ran.items():
+        truths = one_process(mean, r, steps, *WAYS[name])
+        gaps = [error(x, truth) for x, truth in zip(taken, truths, strict=True)]
         check(f"{name}: equals one process", max(gaps), "<", 1e-9)
         worst = max(worst, *gaps)
-    feedback = ran["feedback"]
-    left = ring_sum(feedback.residual) / n
-    check("nothing is lost", error(sum(feedback.taken) + left, steps * mean), "<", 1e-12)
-    with wire() as dense:
-        ring_sum(gradient)
-    sent = everyone([dense.sent_bytes, feedback.sent]).sum(0).tolist()
-    check("factors of r(n + m) numbers", sent[1], "==", 2 * (n - 1) * 8 * r * (height + width))
-    ours, theirs = torch_step(gradient, r)
+    left = all_reduce(residual) / n
+    check("nothing is lost", error(ran["feedback"].sum(0) + left, steps * mean), "<", 1e-12)
+    ours, theirs, thin = torch_step(gradient, r)
     torch_error = error(ours, theirs)
     check("a step equals torch's", torch_error, "<", 1e-9)
+    with wire() as dense:
+        ring_sum(gradient)
+    sent = everyone([dense.sent_bytes, thin]).sum(0).tolist()
+    check("factors of r(n + m) numbers", sent[1], "==", 2 * (n - 1) * 8 * r * (height + width))
     u, s, v = torch.linalg.svd(mean, full_matrices=False)
 
     return {
         "sent_bytes_dense": counted(dense.sent_bytes),
-        "sent_bytes_factors": counted(feedback.sent),
+        "sent_bytes_factors": counted(thin),
         "factor": shared(counted(sent[0] / sent[1] if n > 1 else 1.0)),
-        "error_first": shared(compared(error(ran["warm"].taken[0]))),
-        "error_warm": shared(compared(error(ran["warm"].taken[-1]))),
-        "error_cold": shared(compared(error(ran["cold"].taken[-1]))),
+        "error_first": shared(compared(error(ran["warm"][0]))),
+        "error_warm": shared(compared(error(ran["warm"][-1]))),
+        "error_cold": shared(compared(error(ran["cold"][-1]))),
         "error_best": shared(compared(error(u[:, :r] * s[:r] @ v[:r]))),
         "error_averaged": shared(compared(error(averaged_factors(gradient, r)))),
-        "lost_plain": shared(compared(error(sum(ran["warm"].taken), steps * mean))),
-        "lost_feedback": shared(compared(error(sum(feedback.taken), steps * mean))),
+        "lost_plain": shared(compared(error(ran["warm"].sum(0), steps * mean))),
+        "lost_feedback": shared(compared(error(ran["feedback"].sum(0), steps * mean))),
         "step_error": compared(worst),
         "torch_error": compared(torch_error),
     }
@@ -215,14 +216,14 @@ BREAKS = {
     ),
     "any-columns": Break(
         old="p = orthonormal(p)",
-        new="p = p / p.norm(dim=0)",
+        new="p = p / p.norm(dim=-2, keepdim=True)",
         expect="feedback: equals one process",
         ranks=1,
         source="columns of length 1 that are not at right angles: with r = 1 it is right",
     ),
     "sum-for-mean": Break(
-        old="q = ring_sum(wanted.T @ p) / ranks()",
-        new="q = ring_sum(wanted.T @ p)",
+        old="q = ring_sum(wanted.mT @ p) / ranks()",
+        new="q = ring_sum(wanted.mT @ p)",
         expect="feedback: equals one process",
         ranks=2,
         source="P needs no division, as it is made orthonormal; Q does",
