@@ -47,6 +47,8 @@ from math import inf
 from _bench import (
     Break,
     Metrics,
+    all_gather,
+    all_reduce,
     check,
     compared,
     counted,
@@ -56,9 +58,7 @@ from _bench import (
     rank,
     ranks,
     refuse,
-    ring_gather,
     ring_scatter_sum,
-    ring_sum,
     run,
     shared,
 )
@@ -116,8 +116,7 @@ def odd(gradient: Tensor) -> bool:
 
 def any_rank(found: bool) -> bool:
     """MAX over the ranks: what one has found, all have found."""
-    flag = torch.tensor([float(found)], device=device())
-    return bool(ring_sum(flag, combine=torch.maximum))
+    return bool(everyone(found).max())
 
 
 def alone(found: bool) -> bool:
@@ -129,7 +128,7 @@ def clip(shard: Tensor, limit: float) -> Tensor:
     """Scale a sharded gradient down to the limit; its norm is that of all shards."""
     if limit == inf:
         return shard
-    norm = ring_sum(shard.square().sum()).sqrt()
+    norm = everyone(shard.square().sum().item()).sum().sqrt()
     return shard * (limit / (norm + 1e-6)).clamp(max=1)
 
 
@@ -137,7 +136,7 @@ def step(
     shard: Tensor, scaler: Scaler, batch: Batch, limit: float, agree: Callable[[bool], bool]
 ) -> bool:
     """One step of SGD on this rank's shard of the master weights; whether it was skipped."""
-    weights = ring_gather(shard)
+    weights = torch.cat(all_gather(shard))
     own = scaled_gradient(weights, *batch[rank()], scaler.scale)
     mine = ring_scatter_sum(own) / scaler.scale
     seen = odd(mine)
@@ -218,38 +217,39 @@ def main(
     weights = torch.randn(OUTPUTS * INPUTS, dtype=torch.float64, device=device()) / 4
     weights = pad(weights, (0, -len(weights) % n))  # so that all shards are equally long
 
-    def train(limit: float, agree: Callable[[bool], bool]) -> tuple[Scaler, float, int, float]:
-        """Shards against one process: their scaler, torch's scale, steps skipped, the error."""
+    def train(limit: float, agree: Callable[[bool], bool]) -> tuple[Tensor, float, int, float]:
+        """Shards against one process: their scales, torch's scale, steps skipped, the error."""
         shard, scaler = weights.chunk(n)[rank()].clone(), Scaler(scale, growth_interval)
         skipped = sum([step(shard, scaler, batch, limit, agree) for batch in batches])
         truth, torchs = train_one(weights, batches, scale, growth_interval, limit)
         error = max_error(shard, truth.chunk(n)[rank()])
-        return scaler, torchs, skipped, everyone(error).max().item()
+        scales, errors = everyone([scaler.scale, error]).T
+        return scales, torchs, skipped, errors.max().item()
 
     for each in (inf, limit):  # without clipping first: with it a norm of inf makes updates 0
-        scaler, torchs, skipped, error = train(each, any_rank)
+        scales, torchs, skipped, error = train(each, any_rank)
         check("weights equal one process", error, "<", 1e-12)
-        check("the scale is torch's", scaler.scale, "==", torchs)
-        check("all ranks have one scale", everyone(scaler.scale).std(correction=0), "==", 0)
-    own_scaler, _, _, own_error = train(inf, alone)
-
+        check("the scale is torch's", scales[rank()], "==", torchs)
+        check("all ranks have one scale", scales.std(correction=0), "==", 0)
+    own_scales, _, _, own_error = train(inf, alone)
     own = scaled_gradient(weights, *batches[bad][rank()], scale)
     calm = draw(1, 0, 0.0, rows)[0][rank()]
     plain, scaled = (scaled_gradient(weights, *calm, each) for each in (1, scale))
     shard = ring_scatter_sum(scaled)
-    updates = ring_gather(clip(shard / scale, limit)), ring_gather(clip(shard, limit) / scale)
+    updates = torch.stack([clip(shard / scale, limit), clip(shard, limit) / scale])
+    norms = everyone(updates.square().sum(1).tolist()).sum(0).sqrt()
     trio = torch.tensor([0, 1e-4, 1], device=device())
     return {
-        "scale": counted(scaler.scale),
+        "scale": counted(scales[rank()]),
         "skipped": counted(skipped),
         "weight_error": shared(compared(error)),
         "found_own": counted(int(odd(own))),
-        "found_sum": counted(int(odd(ring_sum(own)))),
+        "found_sum": counted(int(odd(all_reduce(own.clone())))),
         "found_shard": counted(int(odd(ring_scatter_sum(own)))),
-        "scale_alone": counted(own_scaler.scale),
+        "scale_alone": counted(own_scales[rank()]),
         "error_alone": shared(compared(own_error)),
-        "update_norm": shared(compared(updates[0].norm())),
-        "update_clip_first": shared(compared(updates[1].norm())),
+        "update_norm": shared(compared(norms[0])),
+        "update_clip_first": shared(compared(norms[1])),
         "zeros_plain": counted((plain[: OUTPUTS * INPUTS] == 0).sum()),
         "zeros_scaled": counted((scaled[: OUTPUTS * INPUTS] == 0).sum()),
         "eps_half": shared(compared(torch.tensor(1e-8).half())),
