@@ -1,6 +1,8 @@
 """A proof on the screen: what ran and where, the numbers that decide, each claim tested."""
 
 import ast
+import copy
+import re
 from collections.abc import Mapping, Sequence
 
 from rich.console import RenderableType
@@ -14,7 +16,7 @@ from quizkit.proof.judge import Judged, key_names
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import show_number
 from quizkit.tutor.desk import Moment
-from quizkit.ui.chart import charts
+from quizkit.ui.chart import Chart, charts
 from quizkit.ui.inline import CODE
 from quizkit.ui.parts import RIGHT, WRONG, below, colon, pairs, section
 from quizkit.ui.report_screen import options, picture, state
@@ -32,7 +34,7 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
         reason = say("ui.no_decision", lang, reason=proof.judgement.reason)
         return [*parts, Text(reason, WRONG, overflow="fold")]
     # What decides comes last, as that is what a small screen still shows.
-    for chart in charts(proof.report.timeline, proof.report.ranks):
+    for chart in telling(charts(proof.report.timeline, proof.report.ranks), proof):
         parts += picture(chart, width, lang)
     parts += _checks(proof.report, lang)
     parts += _metrics(proof, lang)
@@ -40,6 +42,20 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     parts += _prediction(moment, proof)
     word = say("ui.proved" if proof.holds else "ui.not_proved", lang)
     return [*parts, Text(""), Text(word, RIGHT if proof.holds else WRONG)]
+
+
+def telling(drawn: Sequence[Chart], proof: ProofView) -> Sequence[Chart]:
+    """The charts that the deciding numbers are about: a demo may draw others for comparison."""
+    words = [_words(name) for name in proof.values]
+    named = [each for each in drawn if any(_words(each.schedule) <= name for name in words)]
+    # Nothing that was read off a clock, nothing to see on a clock: unless it is the only picture.
+    clocked = any(proof.report.how.get(name) == "clocked" for name in proof.values)
+    return named or (drawn if clocked or len(drawn) == 1 else ())
+
+
+def _words(name: str) -> set[str]:
+    """The words of a schedule's or a metric's name: `two levels` is in `time_two_level`."""
+    return {word.removesuffix("s") for word in re.findall(r"[a-z]+|[0-9]+[a-z]+", name.lower())}
 
 
 def show_value(value: Value) -> str:
@@ -115,8 +131,12 @@ def _metrics(proof: ProofView, lang: Lang) -> list[RenderableType]:
 def _claims(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType]:
     names = _names(moment, proof)
     lines: list[RenderableType] = []
+    said: set[tuple[str, str]] = set()
     for judged in proof.claims:
-        if judged.role != "trap" or _is_hit(moment, judged):
+        # A point of a rubric may rest on what is claimed already; once is enough.
+        what = (str(judged.claim), judged.place if judged.role in ("right", "refuted") else "")
+        if (judged.role != "trap" and what not in said) or _is_hit(moment, judged):
+            said.add(what)
             lines += _claim(moment, judged, names, plain)
     return section(say("ui.claims", moment.lang), *lines) if lines else []
 
@@ -133,34 +153,53 @@ def _claim(
     line.append(f"`{judged.claim}`" if plain else str(judged.claim), CODE)
     if role := _role(moment, judged, truth):
         line.append(f"  {role}", "bold")
-    detail = judged.error or put_in(judged.claim, _instead(judged, names))
-    if detail == str(judged.claim):
-        return [line]
-    return [line, below(Text(detail, "dim", overflow="fold"))]
+    details = [judged.error] if judged.error else put_in(judged.claim, _instead(judged, names))
+    return [line, *(below(Text(each, "dim", overflow="fold")) for each in details)]
 
 
-def put_in(claim: Formula, names: Mapping[str, Value]) -> str:
-    """The claim with the values in place of the names."""
+def put_in(claim: Formula, names: Mapping[str, Value]) -> list[str]:
+    """The claim with the values in place of the names; then, if there is a sum to do, done."""
+    shown = [str(claim)]
+    for done in (False, True):
+        text = ast.unparse(_Values(names, done).visit(copy.deepcopy(claim.tree)))
+        if text != shown[-1]:
+            shown.append(text)
+    return shown[1:]
 
-    class Values(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.AST:
-            if node.id not in names:
-                return node
-            # A name may hold any text, so this shows the value as it should be read.
-            return ast.Name(show_value(names[node.id]), node.ctx)
 
-        def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-            try:  # the one value: the list it is from stands above, and is long
-                return ast.Name(show_value(parse(ast.unparse(node))(names)), node.ctx)
-            except FormulaError:
-                return self.generic_visit(node)
+class _Values(ast.NodeTransformer):
+    """Puts values in. What makes one number of a list, which stands above and is long, is its
+    value at once; what is left of arithmetic only if it is to be `done`."""
 
-        def visit_Call(self, node: ast.Call) -> ast.AST:
-            return ast.Call(node.func, [self.visit(arg) for arg in node.args], node.keywords)
+    def __init__(self, names: Mapping[str, Value], done: bool) -> None:
+        self._names = names
+        self._done = done
 
-    import copy
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return _as_read(self._names[node.id]) if node.id in self._names else node
 
-    return ast.unparse(Values().visit(copy.deepcopy(claim.tree)))
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        return self._value(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        return self._value(node) if self._done else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        judges = isinstance(node.func, ast.Name) and node.func.id in ("isclose", "all_equal")
+        if not judges:
+            return self._value(node)
+        return ast.Call(node.func, [self.visit(arg) for arg in node.args], node.keywords)
+
+    def _value(self, node: ast.expr) -> ast.AST:
+        try:
+            return _as_read(parse(ast.unparse(node))(self._names))
+        except FormulaError:
+            return self.generic_visit(node)
+
+
+def _as_read(value: Value) -> ast.AST:
+    # A name may hold any text, so this shows the value as it should be read.
+    return ast.Name(repr(value) if isinstance(value, str) else show_value(value), ast.Load())
 
 
 def _role(moment: Moment, judged: Judged, truth: str) -> str:

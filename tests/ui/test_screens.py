@@ -14,9 +14,10 @@ from quizkit.bank.model import Numeric, Text
 from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.grade import grade
 from quizkit.ui import keymap, linebreak
+from quizkit.ui.chart import charts
 from quizkit.ui.draft import Draft
 from quizkit.ui.parts import footer, help_screen
-from quizkit.ui.proof_screen import put_in
+from quizkit.ui.proof_screen import put_in, telling
 from quizkit.ui.question_screen import pre_ticked, question_screen
 from quizkit.ui.summary_screen import summary_screen
 from quizkit.ui.verdict_screen import nothing_to_show, verdict_screen
@@ -281,11 +282,38 @@ class TestProof:
         assert "Planted bug: average" in shown
         assert "A check fails: ring equals all_reduce" in shown
 
-    def test_the_timeline_is_drawn(self):
+    def test_a_claim_that_a_point_repeats_is_said_once(self):
+        proof = shelf.proof(shelf.asked("single"))
+        claims = proof.judgement.claims
+        repeated = tuple(replace(claim, role="point") for claim in claims if claim.role == "claim")
+        assert repeated
+        twice = replace(proof, judgement=replace(proof.judgement, claims=claims + repeated))
+        shown = drawn(verdict_screen(judged("single", proof=proof), 80), 80)
+        assert drawn(verdict_screen(judged("single", proof=twice), 80), 80) == shown
+
+    def test_the_timelines_that_the_deciding_numbers_are_about_are_drawn(self):
         proof = shelf.proof(shelf.asked("number"))
         shown = drawn(verdict_screen(judged("number", proof=proof), 80), 80)
-        assert re.search(r"^rank 3 \|.*F0.*B0", shown, re.MULTILINE)
-        assert shown.count("rank 0 |") == 2
+        assert re.search(r"^1f1b: .*\nrank 0 \|.*F0.*B0", shown, re.MULTILINE)
+        assert shown.count("rank 0 |") == 1
+        every = charts(proof.report.timeline, proof.report.ranks)
+        assert [each.schedule for each in every] == ["gpipe", "1f1b"]
+        drawn_for = {
+            ("bubble_gpipe", "makespan_1f1b"): every,
+            ("peak_live_gpipe",): every[:1],
+            ("sent_bytes",): (),
+        }
+        for metrics, wanted in drawn_for.items():
+            asked = replace(proof, values=dict.fromkeys(metrics, 0))
+            assert tuple(telling(every, asked)) == wanted
+        # A time that names no schedule may be of any of them; a picture alone is shown anyway.
+        clocked = replace(
+            proof,
+            values={"makespan": 0},
+            report=replace(proof.report, how={"makespan": "clocked"}),
+        )
+        assert telling(every, clocked) == every
+        assert telling(every[:1], replace(proof, values={"sent_bytes": 0})) == every[:1]
 
 
 def test_colour_adds_nothing_that_is_not_said():
@@ -302,11 +330,21 @@ def test_colour_adds_nothing_that_is_not_said():
 
 
 def test_a_claim_is_shown_with_its_values_and_not_with_what_lies_around_them():
-    names: dict[str, Value] = {"live": [4, 3, 2, 1], "p": 4, "s": 1}
+    names: dict[str, Value] = {"live": [4, 3, 2, 1], "p": 4, "s": 1, "end": "finished"}
     shown = {
-        "live[s] == p - s": "3 == 4 - 1",
-        "max(live) == live[0]": "max([4, 3, 2, 1]) == 4",
-        "live[p] > other[0]": "[4, 3, 2, 1][4] > other[0]",
+        "live[s] == p - s": ["3 == 4 - 1", "3 == 3"],
+        "max(live) == live[0]": ["4 == 4"],
+        "sum(live) / p > 2 and not all_equal(live)": [
+            "10 / 4 > 2 and (not all_equal([4, 3, 2, 1]))",
+            "2.5 > 2 and (not all_equal([4, 3, 2, 1]))",
+        ],
+        "isclose(live[0] / (p - s), 2 * p, rel=0.2)": [
+            "isclose(4 / (4 - 1), 2 * 4, rel=0.2)",
+            "isclose(1.33333, 8, rel=0.2)",
+        ],
+        "end == 'hung'": ["'finished' == 'hung'"],
+        "1 < 2": [],
+        "live[p] > other[0]": ["[4, 3, 2, 1][4] > other[0]"],
     }
     for claim, values in shown.items():
         assert put_in(parse(claim), names) == values
