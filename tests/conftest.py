@@ -10,6 +10,21 @@ from pathlib import Path
 import pytest
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The shipped bank is indexed once for all commands that tests start, and not in each home."""
+    base = tmp_path_factory.getbasetemp()
+    # Several processes of tests have a folder each in one.
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "index"
+    before = os.environ.get("QUIZKIT_CACHE")
+    os.environ["QUIZKIT_CACHE"] = str(place)
+    yield
+    if before is None:
+        del os.environ["QUIZKIT_CACHE"]
+    else:
+        os.environ["QUIZKIT_CACHE"] = before
+
+
 class Family:
     """The processes that carry this test's mark in their environment, orphans included."""
 

@@ -95,7 +95,8 @@ def terminal() -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
 
     def start(command: list[str], columns: int = 80, rows: int = 40, **more: str) -> Terminal:
-        keep = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+        keep = {name: os.environ[name] for name in ("PATH", "QUIZKIT_CACHE")}
+        keep["PYTHONPATH"] = str(ROOT)
         env = {**keep, "TERM": "xterm-256color", "LANG": "C.UTF-8", **more}
         opened.append(Terminal(command, columns, rows, env))
         return opened[-1]

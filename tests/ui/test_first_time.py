@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,27 +12,16 @@ import pytest
 
 from quizkit.bank.library import Library
 from quizkit.diary import Diary
-from quizkit.paths import QUESTIONS
+from quizkit.paths import QUESTIONS, cache_folder
 from quizkit.tutor.placement import LENGTH as MANY
 
 Start = Callable[..., object]
 
 
-@pytest.fixture(scope="module")
-def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shipped bank, indexed once."""
-    cache = tmp_path_factory.mktemp("indexed") / "cache"
-    cache.mkdir()
-    with Library([QUESTIONS], cache):
-        pass
-    return cache
-
-
 @pytest.fixture
-def home(tmp_path: Path, indexed: Path) -> Path:
+def home(tmp_path: Path) -> Path:
     folder = tmp_path / "home"
     folder.mkdir(mode=0o700)
-    shutil.copytree(indexed, folder / "cache")
     return folder
 
 
@@ -119,7 +107,7 @@ def test_a_topic_from_its_introduction_on(quizkit, home: Path):
 
 
 def test_a_course_begins_where_its_reading_order_does(home: Path):
-    with Library([QUESTIONS], home / "cache") as library:
+    with Library([QUESTIONS], cache_folder()) as library:
         order = library.topics()["optim"].order
     env = os.environ | {"QUIZKIT_HOME": str(home), "QUIZKIT_LANG": "en"}
     command = [sys.executable, "-m", "quizkit", "learn", "optim", "--json"]
