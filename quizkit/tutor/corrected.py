@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+from quizkit.answer import Card
 from quizkit.tutor.desk import Command
+from quizkit.tutor.memory import LEECH
 from quizkit.tutor.record import Recorder
 from quizkit.tutor.sitting import Sitting
+from quizkit.tutor.verdict import Note
 from quizkit.words import Lang
 
 
@@ -28,6 +31,13 @@ def corrected(recorder: Recorder, sitting: Sitting, command: Command) -> bool:
         case _:
             pass
     return False
+
+
+def stuck(sitting: Sitting, card: Card | None) -> Note | None:
+    """What to say where the same question was forgotten again and again."""
+    if card is None or card.lapses < LEECH or sitting.verdict is None or sitting.verdict.right:
+        return None
+    return "study.leech", {"lapses": card.lapses, "topic": sitting.question.topic}
 
 
 def flagged(recorder: Recorder, sitting: Sitting, command: Command, lang: Lang) -> None:

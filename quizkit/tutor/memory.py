@@ -36,6 +36,9 @@ _NEARLY = 0.8
 
 AGAIN, HARD, GOOD, EASY = 1, 2, 3, 4
 
+LEECH = 5
+"""A question forgotten so often wants another way of learning, not another repetition."""
+
 
 def rate(
     kind: Kind, right: bool, score: float, hints: int, seconds: float, sure: bool | None

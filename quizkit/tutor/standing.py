@@ -10,11 +10,9 @@ from quizkit.tutor.activity import Activity, activity
 from quizkit.tutor.beliefs import Belief, beliefs
 from quizkit.tutor.calibration import Calibration, calibration
 from quizkit.tutor.forecast import Forecast, forecast
+from quizkit.tutor.memory import LEECH
 from quizkit.tutor.retention import Retention, retention
 from quizkit.tutor.tally import Tally, tallies
-
-LEECH = 5
-"""Lapses after which a question needs something else than one more review."""
 
 
 @dataclass(frozen=True, slots=True)

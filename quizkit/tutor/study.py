@@ -15,7 +15,7 @@ from quizkit.bank.model import Essay, Question, Text
 from quizkit.diary import Diary
 from quizkit.errors import QuizkitError
 from quizkit.tutor.asked import Asked, ask
-from quizkit.tutor.corrected import corrected, flagged
+from quizkit.tutor.corrected import corrected, flagged, stuck
 from quizkit.tutor.desk import Command, Desk, Given, Moment, Summary
 from quizkit.tutor.grade import grade
 from quizkit.tutor.lineup import due
@@ -173,8 +173,9 @@ class Study:
     def _verdict(self, sitting: Sitting) -> bool:
         """Until the learner goes on; False is the end of the session."""
         to_run = self._runs and sitting.question.proof is not None
+        sitting.message = stuck(sitting, self._memory.cards.get(sitting.question.id))
         if to_run and sitting.proof is None:
-            sitting.message = ("study.run_next", {})
+            sitting.message = sitting.message or ("study.run_next", {})
         while True:
             reply = self._desk.meet(self._moment(sitting))
             sitting.message = None

@@ -105,6 +105,10 @@ WORDS: Words = {
         "zh": "这个专题用得到 {topics}，你还没怎么做过。想先打底：quizkit learn {first}",
         "en": "This topic rests on {topics}, which you have hardly met. To begin there: quizkit learn {first}",
     },
+    "leech": {
+        "zh": "这题已经忘了 {lapses} 次，再背也难记住。换个法子：看 w 和 y，按 p 跑一遍，或 quizkit learn {topic}",
+        "en": "Forgotten {lapses} times by now: once more will not do it. Look at w and y, press p, or quizkit learn {topic}",
+    },
     "run_next": {
         "zh": "按回车，把决定这题的 demo 跑一遍",
         "en": "Enter runs the demo that decides this one",
@@ -186,13 +190,15 @@ WORDS: Words = {
     },
     "next_steps": {
         "zh": (
-            "quizkit study --topic pp               从一个专题开始\n"
+            "quizkit learn pp                       从头学一个专题\n"
+            "quizkit study --topic pp               做一个专题的题\n"
             "quizkit demo ring-attention --gpus 4   跑一个 demo\n"
             "quizkit mock pipeline-screen           限时模拟面试\n"
             "quizkit --help                         其余命令"
         ),
         "en": (
-            "quizkit study --topic pp               begin with one topic\n"
+            "quizkit learn pp                       a topic from its beginning\n"
+            "quizkit study --topic pp               questions of one topic\n"
             "quizkit demo ring-attention --gpus 4   run a demo\n"
             "quizkit mock pipeline-screen           a timed interview\n"
             "quizkit --help                         everything else"
