@@ -132,8 +132,8 @@ def main(
     microbatches: int = 2,
     width: int = 8,
     slope: float = 2.0,
-    rate: float = 0.03,
-    steps: int = 60,
+    rate: float = 0.06,
+    steps: int = 30,
     runs: int = 2000,
     seed: int = 0,
 ) -> Metrics:
@@ -161,10 +161,12 @@ def main(
 
     everything = ring_gather(micro_batches.flatten(0, 1))
     error = everyone(max_error(step, gradient(truth, everything))).max().item()
+    own_noise = torch.stack([square(parts - truth).mean(0), square(own - truth)])
+    micro_noise, rank_noise = over_ranks(own_noise)
     alone = draw((total, runs, width), torch.Generator(device()).manual_seed(seed))
     noises = {
-        "micro": over_ranks(square(parts - truth).mean(0)),
-        "rank": over_ranks(square(own - truth)),
+        "micro": micro_noise,
+        "rank": rank_noise,
         "step": square(step - truth),
         "one": square(gradient(truth, alone) - truth),
     }
