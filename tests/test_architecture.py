@@ -122,3 +122,25 @@ def test_no_file_has_grown_a_second_noun():
         if room(path) != "words"
     }
     assert {name: lines for name, lines in long.items() if lines > 300} == {}
+
+
+NETWORK = {
+    "socket",
+    "ssl",
+    "http",
+    "urllib",
+    "requests",
+    "ftplib",
+    "smtplib",
+    "webbrowser",
+    "xmlrpc",
+}
+
+
+def test_nothing_leaves_the_machine():
+    asking = {
+        path.relative_to(PACKAGE.parent).as_posix()
+        for path in [*modules(), *DEMOS.rglob("*.py")]
+        if NETWORK & {name.split(".")[0] for name in imports(path)}
+    }
+    assert asking == set()  # ranks meet through torch's own store, on this machine
