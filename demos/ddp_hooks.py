@@ -61,8 +61,10 @@ class Tied(torch.nn.Module):
 
     def __init__(self, width):
         super().__init__()
-        self.outer = torch.nn.Linear(width, width, dtype=torch.float64, device=device())
-        self.inner = torch.nn.Linear(width, width, dtype=torch.float64, device=device())
+        self.outer, self.inner = (
+            torch.nn.Linear(width, width, bias=False, dtype=torch.float64, device=device())
+            for _ in range(2)
+        )
 
     def forward(self, x):
         """There and back through the same weight."""

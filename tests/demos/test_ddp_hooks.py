@@ -20,7 +20,7 @@ def test_only_one_of_four_is_wrong(run: Run, ranks: int, m: int) -> None:
         assert (min(measured[f"error_{name}"]) > 1e-4) == (ranks > 1)
     assert measured["drift_kept_last"] == [0] * ranks
     assert all(drift > 1e-5 for drift in measured["drift_coming_last"][1:])
-    assert measured["gradient_bytes"] == [2 * (7 * 7 + 7) * 8] * ranks
+    assert measured["gradient_bytes"] == [2 * 7 * 7 * 8] * ranks
     assert measured["tied_calls"] == [m] * ranks
     assert measured["sent_bytes_each"] == [m * sent for sent in measured["sent_bytes_last"]]
     assert max(measured["torch_error"]) < 1e-12
@@ -28,7 +28,7 @@ def test_only_one_of_four_is_wrong(run: Run, ranks: int, m: int) -> None:
 
 def test_a_ring_sends_its_share_once(run: Run) -> None:
     measured = run(4, width=8)["metrics"]
-    assert measured["sent_bytes_last"] == [2 * 3 * 2 * (8 * 8 + 8) * 8 // 4] * 4
+    assert measured["sent_bytes_last"] == [2 * 3 * 2 * 8 * 8 * 8 // 4] * 4
 
 
 def test_with_one_micro_batch_nothing_is_wrong(run: Run) -> None:
