@@ -47,7 +47,9 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
 def telling(drawn: Sequence[Chart], proof: ProofView) -> Sequence[Chart]:
     """The charts that the deciding numbers are about: a demo may draw others for comparison."""
     words = [_words(name) for name in proof.values]
-    named = [each for each in drawn if any(_words(each.schedule) <= name for name in words)]
+    # What comes after a comma says which part of a schedule it is: `rebuilt, sums`.
+    of = [_words(each.schedule.partition(",")[0]) for each in drawn]
+    named = [each for each, own in zip(drawn, of, strict=True) if any(own <= w for w in words)]
     # Nothing that was read off a clock, nothing to see on a clock: unless it is the only picture.
     clocked = any(proof.report.how.get(name) == "clocked" for name in proof.values)
     return named or (drawn if clocked or len(drawn) == 1 else ())
@@ -55,7 +57,7 @@ def telling(drawn: Sequence[Chart], proof: ProofView) -> Sequence[Chart]:
 
 def _words(name: str) -> set[str]:
     """The words of a schedule's or a metric's name: `two levels` is in `time_two_level`."""
-    return {word.removesuffix("s") for word in re.findall(r"[a-z]+|[0-9]+[a-z]+", name.lower())}
+    return {word.removesuffix("s") for word in re.findall(r"[a-z]+[0-9]*|[0-9]+[a-z]+", name.lower())}
 
 
 def show_value(value: Value) -> str:

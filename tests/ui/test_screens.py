@@ -306,6 +306,9 @@ class TestProof:
         for metrics, wanted in drawn_for.items():
             asked = replace(proof, values=dict.fromkeys(metrics, 0))
             assert tuple(telling(every, asked)) == wanted
+        parts = (*every, replace(every[1], schedule="1f1b, sums"))
+        asked = replace(proof, values={"exposed_1f1b": 25})
+        assert telling(parts, asked) == [parts[1], parts[2]]
         # A time that names no schedule may be of any of them; a picture alone is shown anyway.
         clocked = replace(
             proof,
