@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 from quizkit.answer import Answer, Card, counted, flagged
 from quizkit.bank.entry import Entry
@@ -75,15 +75,17 @@ def standing(
     study = [row for row in known if row.mode == "study"]
     mock = [row for row in known if row.mode == "mock"]
     every, recent = retention(known, now, zone)
+    # Just after an answer everything is remembered, also what was wrong: a night on says more.
+    tomorrow = now + timedelta(days=1)
     return Standing(
         now=now,
-        study=tallies(chosen, cards, study, now, lambda each: None).get(None, Tally()),
+        study=tallies(chosen, cards, study, tomorrow, lambda each: None).get(None, Tally()),
         mock=(len(mock), sum(bool(row.right) for row in mock)),
         gone=len(here) - len(known),
         flags=sum(_within(row.question, topics) for row in _renamed(flagged(rows), names)),
-        topics=tallies(chosen, cards, study, now, lambda each: each.topic),
-        levels=tallies(chosen, cards, study, now, lambda each: (each.topic, each.level)),
-        kinds=tallies(chosen, cards, study, now, lambda each: (each.topic, each.kind)),
+        topics=tallies(chosen, cards, study, tomorrow, lambda each: each.topic),
+        levels=tallies(chosen, cards, study, tomorrow, lambda each: (each.topic, each.level)),
+        kinds=tallies(chosen, cards, study, tomorrow, lambda each: (each.topic, each.kind)),
         forecast=forecast([cards[each] for each in ids if each in cards], now, zone),
         every=every,
         recent=recent,

@@ -14,7 +14,7 @@ Place = TypeVar("Place")
 
 @dataclass(slots=True)
 class Tally:
-    """Questions there are, met, and expected to be remembered now; answers given, and right."""
+    """Questions there are, met, and expected to be remembered then; answers given, and right."""
 
     questions: int = 0
     met: int = 0
@@ -27,10 +27,12 @@ def tallies(
     entries: Iterable[Entry],
     cards: Mapping[str, Card],
     answers: Iterable[Answer],
-    now: datetime,
+    then: datetime,
     by: Callable[[Entry], Place],
 ) -> dict[Place, Tally]:
-    """One sum for each place that `by` names. The answers are to these entries."""
+    """One sum for each place that `by` names. The answers are to these entries; `then` is the
+    moment for which remembering is reckoned.
+    """
     found: dict[Place, Tally] = {}
     places: dict[str, Tally] = {}
     for each in entries:
@@ -38,7 +40,7 @@ def tallies(
         tally.questions += 1
         if card := cards.get(each.id):
             tally.met += 1
-            tally.remembered += recall(card, now)
+            tally.remembered += recall(card, then)
     for row in answers:
         tally = places[row.question]
         tally.answered += 1

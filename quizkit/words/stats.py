@@ -19,8 +19,8 @@ WORDS: Words = {
         "en": "Answers: {answered}, right: {right} ({share})",
     },
     "questions": {
-        "zh": "{questions} 道题里做过 {met} 道，估计现在记得 {remembered} 道（{share}）",
-        "en": "Questions met: {met} of {questions}; about {remembered} of those remembered now ({share})",
+        "zh": "{questions} 道题里做过 {met} 道，估计明天还记得 {remembered} 道（{share}）",
+        "en": "Questions met: {met} of {questions}; about {remembered} of those still remembered tomorrow ({share})",
     },
     "mock": {
         "zh": "模拟面试另算：作答 {answered} 次，答对 {right} 次",
@@ -37,12 +37,12 @@ WORDS: Words = {
     "by_level": {"zh": "专题 × 级别", "en": "By topic and level"},
     "by_kind": {"zh": "专题 × 题型", "en": "By topic and kind"},
     "legend": {
-        "zh": "每格三个数：作答次数，答对比例，做过的题现在还记得的比例（FSRS 估计）",
-        "en": "In each cell: answers; the share that was right; the share of the questions met that is remembered now (FSRS's estimate)",
+        "zh": "每格三个数：作答次数，答对比例，做过的题到明天还记得的比例（FSRS 估计）",
+        "en": "In each cell: answers; the share that was right; the share of the questions met still remembered tomorrow (FSRS's estimate)",
     },
     "answered": {"zh": "作答", "en": "answers"},
     "right": {"zh": "答对", "en": "right"},
-    "remembered": {"zh": "现在记得", "en": "remembered"},
+    "remembered": {"zh": "明天还记得", "en": "tomorrow"},
     "all": {"zh": "全部", "en": "all"},
     "level": {"zh": "{level} 级", "en": "level {level}"},
     "kind_choice": {"zh": "选择", "en": "choice"},
@@ -53,8 +53,8 @@ WORDS: Words = {
     "kind_bug": {"zh": "找错", "en": "bug"},
     "kind_essay": {"zh": "简答", "en": "essay"},
     "cell": {
-        "zh": "作答 {answered} 次，答对 {right}，现在记得 {remembered}",
-        "en": "answers {answered}, right {right}, remembered now {remembered}",
+        "zh": "作答 {answered} 次，答对 {right}，明天还记得 {remembered}",
+        "en": "answers {answered}, right {right}, remembered tomorrow {remembered}",
     },
     "unmet": {"zh": "还没做过的专题：{topics}", "en": "Topics not met yet: {topics}"},
     "due": {"zh": "今后 {days} 天到期的题", "en": "Due in the next {days} days"},

@@ -13,6 +13,7 @@ from quizkit.tutor.activity import activity
 from quizkit.tutor.beliefs import beliefs
 from quizkit.tutor.calibration import Calibration, calibration
 from quizkit.tutor.forecast import forecast
+from quizkit.tutor.plan_memory import WEIGHTS
 from quizkit.tutor.recall import recall
 from quizkit.tutor.retention import Retention, retention
 from quizkit.tutor.standing import Leech, leeches, standing
@@ -303,7 +304,10 @@ def test_the_whole_picture():
     # Study: a/1 wrong, right, right (as a/old), a/2 wrong, b/1 right; the slip was taken back.
     assert (found.study.questions, found.study.met) == (4, 3)
     assert (found.study.answered, found.study.right) == (5, 3)
-    assert found.study.remembered == 3  # all of them were answered just now
+    # All three were answered just now; with a stability of 10 days each is 0.9 on day 10.
+    decay = WEIGHTS[20]
+    tomorrow = (1 + (0.9 ** (-1 / decay) - 1) / 10) ** -decay
+    assert found.study.remembered == pytest.approx(3 * tomorrow)
     assert (found.mock, found.gone, found.flags) == ((1, 0), 1, 1)
     assert {topic: (t.answered, t.right) for topic, t in found.topics.items()} == {
         "a": (4, 2),

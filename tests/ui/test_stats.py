@@ -107,7 +107,7 @@ def test_a_row_of_a_table_is_what_was_counted():
     # 10 answers, 9 right; of 4 questions met 3 are expected to be remembered. All are of level 2.
     assert lines[at].split() == ["pp", "10", ".", "10", ".", ".", "."]
     assert lines[at + 1].split() == ["right", "90%", "90%"]
-    assert lines[at + 2].split() == ["remembered", "75%", "75%"]
+    assert lines[at + 2].split() == ["tomorrow", "75%", "75%"]
     every = next(i for i, line in enumerate(lines) if line.startswith("all "))
     assert lines[every].split() == ["all", "12355", "12345", "12355", *["12345"] * 3]
     assert lines[every + 2].split()[1:3] == ["99%", "100%"]
@@ -144,7 +144,7 @@ def test_bars_are_as_long_as_their_numbers():
             "en",
             [
                 "Answers: 12355, right: 12354 (100%)",
-                "Questions met: 103 of 112; about 102 of those remembered now (99%)",
+                "Questions met: 103 of 112; about 102 of those still remembered tomorrow (99%)",
                 "In mock interviews, counted apart: answers 7, right 5",
                 "Answers to questions that are not in the bank now: 3",
                 "Flags: 2; to list them: quizkit bank flags",
@@ -164,7 +164,7 @@ def test_bars_are_as_long_as_their_numbers():
             "zh",
             [
                 "作答 12355 次，答对 12354 次（100%）",
-                "112 道题里做过 103 道，估计现在记得 102 道（99%）",
+                "112 道题里做过 103 道，估计明天还记得 102 道（99%）",
                 "共练了 30 天，现在连续第 5 天，最长连续 12 天",
                 "有把握，却答错：11（有把握的共 33）",
                 "- 以为排空流水线不花时间 出现 4 次",
@@ -185,8 +185,8 @@ def test_plain_lines_have_no_pictures(lang: Lang):
     assert "#" not in text
     assert "--" not in text.replace("--json", "").replace("--html", "")
     said = {
-        "zh": "pp，2 级：作答 10 次，答对 90%，现在记得 75%",
-        "en": "pp, level 2: answers 10, right 90%, remembered now 75%",
+        "zh": "pp，2 级：作答 10 次，答对 90%，明天还记得 75%",
+        "en": "pp, level 2: answers 10, right 90%, remembered tomorrow 75%",
     }
     assert said[lang] in text
     assert {"zh": "pp，1 级", "en": "pp, level 1"}[lang] not in text
