@@ -197,11 +197,11 @@ def main(elements: int = 1200, spread: float = 0.5, peak: float = 40000.0) -> Me
     tops = {"wrapped": 127, "room": 127 // n}
     sums |= {name: lambda top=top: sum_codes(row, top) for name, top in tops.items()}
     for name, method in (("hops", sum_hops), ("owner", sum_owner), ("all", sum_all)):
-        sums[name] = lambda method=method: method(row)
+        sums[name] = lambda method=method: method(row)  # pyright: ignore[reportCallIssue]
     means, sent, totals = {}, {}, {}
     for name, method in sums.items():
         with wire() as wired:
-            means[name] = method()  # pyright: ignore[reportCallIssue]
+            means[name] = method()
         sent[name] = wired.sent_bytes
     for name in tops:
         totals[name], means[name] = means[name]
