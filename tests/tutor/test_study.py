@@ -566,9 +566,7 @@ def test_answering_in_the_other_language(room: Room):
 
 
 def test_what_is_forgotten_again_and_again_wants_another_way(room: Room):
-    messages: list[object] = []
-    for _ in range(6):
-        messages.append(room.study(["pp/stages"], wrong, "quit").met[1].message)
+    messages = [room.study(["pp/stages"], wrong, "quit").met[1].message for _ in range(6)]
     assert messages[:4] == [None] * 4
     assert messages[4:] == [("study.leech", {"lapses": n, "topic": "pp"}) for n in (5, 6)]
     assert room.study(["pp/stages"], right, "quit").met[1].message is None
