@@ -98,6 +98,8 @@ class Hand:
                     cursor=draft.cursor,
                 )
             if typed.command is None:
+                if typed.text.strip():  # what was said about the line before is past
+                    self.notice = ""
                 return typed.text
             self.notice = ""
             draft = draft.but(typed=typed.text, cursor=typed.cursor)

@@ -410,6 +410,20 @@ def test_chords_act_at_once_where_the_editor_knows_longer_ones(sit, written):
     assert said[:3] == ["sure", "flag", "125"]
 
 
+def test_what_is_asked_back_about_nothing_goes_once_there_is_something(sit, written):
+    desk = sit("essay", rows=60)
+    desk.until("Alt-Enter")
+    desk.press("\r")
+    desk.until("Nothing answered yet")
+    desk.press("分母 spans", "\x1b\r")
+    desk.until("[x]")
+    assert "Nothing answered yet" not in desk.text
+    desk.press("\r")
+    desk.until("1-4 grade")
+    desk.press("q")
+    assert desk.close() == 0
+
+
 @pytest.mark.parametrize("leave", ["\x03", "q"])
 def test_what_was_handed_in_is_kept_when_the_ticking_is_left(sit, written, leave: str):
     desk = sit("essay", rows=60)
