@@ -186,6 +186,9 @@ class LineAsking:
             return None
         if command and keymap.allows(state, command):
             return Command(cast("CommandName", command), rest.strip() or None, draft)
+        if command:  # known, but for another moment: `:p` before there is an answer
+            self.lines.tell(say("ui.line_not_now", self.lang, command=word))
+            return None
         if word.startswith(":") and state != "compose":
             self._unread(line.strip())
             return None

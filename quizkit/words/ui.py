@@ -156,8 +156,8 @@ WORDS: Words = {
     "gap": {"zh": "第 {number} 空", "en": "gap {number}"},
     "answer": {"zh": "答案", "en": "answer"},
     "answer_in": {"zh": "答案（{unit}）", "en": "answer ({unit})"},
-    "name": {"zh": "中文", "en": "English"},
-    "answer_language": {"zh": "请用 {language} 作答", "en": "Answer in {language}"},
+    "write_in_zh": {"zh": "请用中文作答", "en": "Answer in Chinese"},
+    "write_in_en": {"zh": "请用英文作答", "en": "Answer in English"},
     "before": {"zh": "上次（{date}）你写的", "en": "What you wrote last time ({date})"},
     "compose": {
         "zh": "写完按 Alt-Enter（或先按 Esc 再回车），或在空行上回车",
@@ -185,6 +185,10 @@ WORDS: Words = {
     "line_none": {"zh": "无", "en": "none"},
     "line_verdict": {"zh": "回车继续，1-4 改评分", "en": "Enter goes on, 1-4 grades"},
     "line_help": {"zh": ":? 看命令", "en": ":? lists commands"},
+    "line_not_now": {
+        "zh": "{command} 现在用不上：答完才能证明、看解释，答题时才有提示。:? 看现在能用的命令",
+        "en": "{command} means nothing just now: proofs and reasons come after an answer, hints before it. :? lists what does",
+    },
     "line_unread": {
         "zh": "看不懂「{line}」。:? 看命令",
         "en": 'Cannot read "{line}". :? lists commands',
@@ -232,7 +236,11 @@ WORDS: Words = {
     "due": {"zh": "下次复习 {date}", "en": "next on {date}"},
     # The proof.
     "proof": {"zh": "实测", "en": "The run"},
-    "broken": {"zh": "植入的错误：{broken}", "en": "Planted bug: {broken}"},
+    "broken": {"zh": "埋下的 bug：{broken}", "en": "Planted bug: {broken}"},
+    "rank_at": {
+        "zh": "rank {rank} 停在 {file} 第 {line} 行：",
+        "en": "rank {rank} was at {file}, line {line}:",
+    },
     "own": {"zh": "用的就是你这道题的数字", "en": "With the very numbers you were asked"},
     "nearest": {
         "zh": "没有直接跑你的数字，用的是题目列出的最接近的一组：{setting}",
