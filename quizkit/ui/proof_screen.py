@@ -17,6 +17,7 @@ from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import show_number
 from quizkit.tutor.desk import Moment
 from quizkit.ui.chart import Chart, charts
+from quizkit.ui.halt import halt
 from quizkit.ui.inline import CODE
 from quizkit.ui.parts import RIGHT, WRONG, below, colon, pairs, section
 from quizkit.ui.report_screen import options, picture, state
@@ -36,6 +37,7 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     # What decides comes last, as that is what a small screen still shows.
     for chart in telling(charts(proof.report.timeline, proof.report.ranks), proof):
         parts += picture(chart, width, lang)
+    parts += halt(proof.report, lang)
     parts += _checks(proof.report, lang)
     parts += _metrics(proof, lang)
     parts += _claims(moment, proof, plain)
@@ -251,7 +253,9 @@ def _checks(report: Report, lang: Lang) -> list[RenderableType]:
     failing = [check for check in report.checks if not check.holds]
     if not failing:
         held = say("ui.checks_hold", lang, count=len(report.checks))
-        return [Text(""), Text(held)] if report.checks else []
+        # Checks that were made before a run hung say nothing about why it did.
+        made = report.checks and report.outcome == "finished"
+        return [Text(""), Text(held)] if made else []
     lines: Sequence[RenderableType] = [
         Text(
             say(

@@ -26,7 +26,7 @@ def question_screen(moment: Moment, draft: Draft, plain: bool = False) -> Render
     prompt = prose(moment.asked.fill(moment.question.prompt, moment.lang), plain)
     parts: list[RenderableType] = [head(moment, plain), prompt, *_body(moment, draft, plain)]
     if moment.answer_in and isinstance(moment.question, Essay | Cloze):
-        asked = say("ui.answer_language", moment.lang, language=say("ui.name", moment.answer_in))
+        asked = say(f"ui.write_in_{moment.answer_in}", moment.lang)
         parts += [Text(""), Text(asked, "bold")]
     parts += hints(moment, plain)
     return Group(*parts, *said(moment, plain))
