@@ -39,8 +39,7 @@ def _code(question: Question) -> Excerpt | None:
     if not isinstance(question, Trace | Bug):
         return None
     assert question.proof is not None
-    broken = question.proof.broken if isinstance(question, Bug) else None
-    return excerpt(find(question.proof.demo), question.function, broken)
+    return excerpt(find(question.proof.demo), question.function, question.proof.broken)
 
 
 def _given(asked: Asked, lang: Lang) -> Iterator[str]:

@@ -68,6 +68,14 @@ def test_gaps_and_code_are_numbered(shelf: dict[str, Question]):
     assert f"```text\n{line}\n```" in bug.back
 
 
+def test_code_whose_output_is_asked_is_the_code_that_was_run():
+    question = shipped("debug/isnan-or-isfinite")
+    assert question.proof is not None
+    assert question.proof.broken == "only-nan"
+    assert "return torch.isnan(tensor).any().item()" in leaf(question, "en").front
+    assert "return not torch.isfinite" not in leaf(question, "en").front
+
+
 def test_what_cannot_be_shown_says_why(shelf: dict[str, Question]):
     with pytest.raises(UsageError):
         leaf(shelf["bug"], "en")
