@@ -35,7 +35,7 @@ WORDS: Words = {
     },
     "interview": {
         "zh": "面试日期，如 2027-03-01；没到之前 quizkit study 照 quizkit plan 出题",
-        "en": "The day of your interview, as in 2027-03-01; until then quizkit study follows quizkit plan",
+        "en": "The day of your interview, as in 2027-03-01: till then study follows the plan",
     },
     "minutes": {
         "zh": "照计划练时，每天答题多少分钟",
@@ -43,7 +43,7 @@ WORDS: Words = {
     },
     "interview_for": {
         "zh": "计划按什么加权：junior、senior、staff，或一个模拟面试的名字；不设就每题一样重",
-        "en": "What the plan is weighed for: junior, senior, staff or a mock's name; without it every question counts alike",
+        "en": "junior, senior, staff or a mock's name: for whom the plan weighs questions",
     },
     "reviews_per_day": {
         "zh": "一天最多复习几道到期的题；study --limit 可以破例",

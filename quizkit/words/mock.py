@@ -94,7 +94,7 @@ WORDS: Words = {
     },
     "left": {
         "zh": "先到这里，答过的和正在写的都已存盘。接着面：quizkit mock --resume",
-        "en": "Stopped here; what was answered and what was being typed is kept. To go on: quizkit mock --resume",
+        "en": "Stopped here; all is kept, half-typed lines too. Go on: quizkit mock --resume",
     },
     "not_begun": {
         "zh": "没有开始计时，什么都没有记录。",

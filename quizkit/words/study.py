@@ -197,8 +197,8 @@ WORDS: Words = {
             "quizkit --help                         其余命令"
         ),
         "en": (
-            "quizkit learn pp                       a topic from its beginning\n"
-            "quizkit study --topic pp               questions of one topic\n"
+            "quizkit learn pp                       a topic from scratch\n"
+            "quizkit study --topic pp               questions on a topic\n"
             "quizkit demo ring-attention --gpus 4   run a demo\n"
             "quizkit mock pipeline-screen           a timed interview\n"
             "quizkit --help                         everything else"
