@@ -59,7 +59,8 @@ def telling(drawn: Sequence[Chart], proof: ProofView) -> Sequence[Chart]:
 
 def _words(name: str) -> set[str]:
     """The words of a schedule's or a metric's name: `two levels` is in `time_two_level`."""
-    return {word.removesuffix("s") for word in re.findall(r"[a-z]+[0-9]*|[0-9]+[a-z]+", name.lower())}
+    words = re.findall(r"[a-z]+[0-9]*|[0-9]+[a-z]+", name.lower())
+    return {word.removesuffix("s") for word in words}
 
 
 def show_value(value: Value) -> str:
@@ -181,6 +182,9 @@ class _Values(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return _as_read(self._names[node.id]) if node.id in self._names else node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        return _as_read(node.value) if isinstance(node.value, float) else node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         return self._value(node)

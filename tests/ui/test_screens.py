@@ -347,6 +347,7 @@ def test_a_claim_is_shown_with_its_values_and_not_with_what_lies_around_them():
         ],
         "end == 'hung'": ["'finished' == 'hung'"],
         "1 < 2": [],
+        "p * 1e9 > 1e-6": ["4 * 1000000000 > 1e-06", "4000000000 > 1e-06"],
         "live[p] > other[0]": ["[4, 3, 2, 1][4] > other[0]"],
     }
     for claim, values in shown.items():
