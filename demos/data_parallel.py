@@ -223,17 +223,16 @@ def main(batch: int = 13, layers: int = 2, width: int = 16, steps: int = 2) -> M
         check("weights equal one process", max_error(row(weights), true_weights), "<", 1e-12)
     numbers = torch.tensor([links.threads, len(links.calls)])
     counts = torch.cat([numbers, links.outputs, links.bytes.flatten()]).to(device())
-    counts = broadcast(counts, 0).cpu() // steps
+    counts = broadcast(counts, 0) // steps
     (threads, calls), outputs = counts[:2].tolist(), counts[2 : n + 2]
     moved = counts[n + 2 :].view(len(KINDS), n, n)
-
     own = Links(n)
     with wire() as sent:
         rows, ours, theirs = by_ddp(model, inputs, targets, own)
     ddp_error = max(max_error(each, truth[0][1]) for each in (ours, theirs))
     check("DDP's gradients equal one process", ddp_error, "<", 1e-12)
-    psi, used = row(model.parameters()).nbytes, int((everyone(rows) > 0).sum())
-    at_root, ends, weights_moved = int(everyone(rows)[0]), moved.sum(0), moved[1]
+    held, psi = everyone(rows), row(model.parameters()).nbytes
+    used, at_root, ends, weights_moved = int((held > 0).sum()), int(held[0]), moved.sum(0), moved[1]
     out_and_back = torch.zeros_like(weights_moved)
     out_and_back[0, 1:used] = out_and_back[1:used, 0] = psi
     check("weights go out and gradients back", (weights_moved != out_and_back).sum(), "==", 0)
@@ -241,6 +240,7 @@ def main(batch: int = 13, layers: int = 2, width: int = 16, steps: int = 2) -> M
     check("rows go out, come in and go back", ends.sum() - weights_moved.sum(), "==", 3 * away)
     check("device 0 is an end of every copy", ends[1:, 1:].sum() + ends[0, 0], "==", 0)
     check("device 0 gathers all outputs", outputs[0], "==", (batch + at_root) * inputs[0].nbytes)
+    check("and each its chunk's", (outputs[1:] != held[1:] * inputs[0].nbytes).sum(), "==", 0)
     check("a thread for each device", threads, "==", used)
     check("one interpreter runs all replicas", calls, "==", used * layers)
     return {
