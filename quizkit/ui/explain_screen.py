@@ -7,11 +7,10 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
-from quizkit.bank.draw import with_letters
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.model import Choice, Essay, Numeric, Option, Question
 from quizkit.bank.model import Text as Said
-from quizkit.tutor.asked import show_number
+from quizkit.tutor.asked import ask, show_number
 from quizkit.tutor.desk import Moment
 from quizkit.ui.draft import Draft
 from quizkit.ui.inline import inline
@@ -46,8 +45,8 @@ def _letters(moment: Moment) -> Iterator[tuple[str, str]]:
         text[moment.lang] for text in (moment.question.prompt, moment.question.explain)
     )
     for name, value in moment.asked.values.items():
-        # Neither "a token" nor "a rank's" nor the e of an exponential is meant.
-        article = "(?! [a-z])" if name == "a" else ""
+        # Neither "a GPU" nor "a rank's" nor the e of an exponential is meant.
+        article = r"(?!\s+[A-Za-z]{2})" if name == "a" else ""
         used = rf"(?<![A-Za-z_\\'’{{]){re.escape(name)}(?![\w}}^'’]){article}"
         said = rf"(?<!\w){re.escape(name)}\$? = \{{{re.escape(name)}\}}"
         letter = len(name) == 1 and re.search(used, explain, re.ASCII)
@@ -115,10 +114,9 @@ def followup(moment: Moment, plain: bool) -> list[RenderableType]:
         sources = [Text(source, overflow="fold") for source in moment.question.sources]
         parts += section(say("ui.sources", moment.lang), *sources)
     if moment.followup:
-        # Its numbers are not drawn yet: letters stand for them.
-        asks = with_letters(
-            moment.followup, _asks(moment.followup.prompt[moment.lang], moment.lang)
-        )
+        # With numbers, as an interviewer has them; asked in earnest, it may draw others.
+        instance = ask(moment.followup, moment.asked.seed)
+        asks = _asks(instance.fill(moment.followup.prompt, moment.lang), moment.lang)
         parts += section(say("ui.followup", moment.lang), prose(asks, plain))
     return parts
 

@@ -126,6 +126,16 @@ def test_what_is_asked_next_can_be_understood():
     assert following(asked).startswith(asked)
 
 
+def test_what_is_asked_next_has_its_numbers():
+    number = shelf.questions()["number"]
+    assert isinstance(number, Numeric)
+    shown = drawn(verdict_screen(judged("single", followup=number), 80))
+    prompt = shown.split("An interviewer might go on")[1]
+    stages = re.search(r"(\d+) stages", prompt)
+    assert stages
+    assert int(stages[1]) in number.params["p"]
+
+
 def test_a_letter_of_the_explanation_is_given_its_number():
     moment = judged("number")
     values = {"p": 4, "m": 8, "s": 96, "layers": 3}
@@ -136,8 +146,9 @@ def test_a_letter_of_the_explanation_is_given_its_number():
     question = replace(moment.question, prompt=texts[0], explain=texts[1])
     asked = replace(moment.asked, question=question, values=values)
     assert "Here p = 4, s = 96" in drawn(verdict_screen(replace(moment, asked=asked), 80))
-    plain = replace(question, explain=Text(*["A rank's {p}."] * 2))
-    asked = replace(asked, question=plain)
+    # Neither an article nor a letter of another word.
+    plain = replace(question, explain=Text(*["A rank's {p}, 3 GB to a GPU and to a rank."] * 2))
+    asked = replace(asked, question=plain, values={**values, "a": 64})
     assert "Here " not in drawn(verdict_screen(replace(moment, asked=asked), 80))
 
 
