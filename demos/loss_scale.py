@@ -14,8 +14,7 @@ The trick
     Clip before dividing, and the limit cuts the scaled gradient: the step is short by the scale.
 
     Ranks are replicas with weights and optimizer cut into shards, as in ZeRO. The model is linear;
-    in the bad step rank 0 gets a bad target for the last output, whose weights belong to the last
-    rank. Left out: bf16, which has fp32's range and needs none of this.
+    in the bad step rank 0 has a bad target for the last rank's output. bf16 needs none of this.
 
 Watch
     scale                      the scale at the end
@@ -70,7 +69,6 @@ from torch.nn.utils import clip_grad_norm_
 
 TOPIC = "optim"
 RATE, OUTPUTS, INPUTS = 0.1, 8, 6
-
 Batch = list[tuple[Tensor, Tensor]]  # inputs and targets of each rank
 
 
@@ -236,9 +234,11 @@ def main(
     calm = draw(1, 0, 0.0, rows)[0][rank()]
     plain, scaled = (scaled_gradient(weights, *calm, each) for each in (1, scale))
     shard = ring_scatter_sum(scaled)
-    updates = torch.stack([clip(shard / scale, limit), clip(shard, limit) / scale])
-    norms = everyone(updates.square().sum(1).tolist()).sum(0).sqrt()
+    updates = [clip(shard / scale, limit), clip(shard, limit) / scale]
+    norms = everyone([each.norm().item() for each in updates]).norm(dim=0)
     trio = torch.tensor([0, 1e-4, 1], device=device())
+    error_adam = max_error(adam(trio.double()), trio / (trio.abs() + 1e-8))
+    check("Adam's first update is g / (|g| + eps)", error_adam, "<", 1e-6)
     return {
         "scale": counted(scales[rank()]),
         "skipped": counted(skipped),
