@@ -233,7 +233,7 @@ def main(
     own = flat(take(replica))
     late, early = clip_of_mean(own, limit), mean_of_clips(own, limit)
     check("the mean is clipped", max_error(late, truths[0]), "<", 1e-12)
-
+    check("a mean of clipped ones is no longer than one", early.norm(), "<=", limit * (1 + 1e-9))
     ended = {}
     for value in (torch.nan, torch.inf):
         before, after = poisoned(global_norm, value, limit)
