@@ -198,7 +198,7 @@ def apart(weights):
     return max((max_error(each, first) for each in others), default=0.0)
 
 
-def main(microbatches: int = 4, steps: int = 1, rows: int = 4, width: int = 8) -> Metrics:
+def main(microbatches: int = 3, steps: int = 2, rows: int = 4, width: int = 8) -> Metrics:
     """Accumulate in five ways, with our reducer and with torch's."""
     if min(microbatches, steps, rows, width) < 1:
         refuse("microbatches, steps, rows and width start at 1")
@@ -230,7 +230,10 @@ def main(microbatches: int = 4, steps: int = 1, rows: int = 4, width: int = 8) -
             error = max_error(seen.weights, weights)
             check(f"{mode}: weights equal training on it", error, "<", 1e-12)
             check(f"{mode}: replicas stay alike", seen.drift, "==", 0)
-
+    with replica.no_sync():
+        with replica.no_sync():
+            pass
+        check("no_sync within no_sync: the outer one still holds", replica.syncing, "==", False)
     every, once = ran["every"], ran["once"]
     for mode, rounds in zip(MODES, (microbatches, 1, 0, 1, microbatches), strict=True):
         check(f"{mode}: rounds a step", ran[mode].rounds, "==", rounds)
