@@ -55,6 +55,7 @@ from _bench import (
 )
 
 import torch
+from torch.optim.adam import adam as torch_adam
 from torch.optim.sgd import sgd as torch_sgd
 
 TOPIC = "compress"
@@ -87,17 +88,14 @@ def sgd(rate, keep=0.0, nesterov=False):
 
 
 def adam(rate):
-    """Adam's rule, with the states it keeps."""
-    first = second = torch.zeros((), dtype=torch.float64, device=device())
-    steps = 0
+    """Adam's rule as torch has it, with the states it keeps."""
+    states, more = [], {"amsgrad": False, "weight_decay": 0.0, "maximize": False}
 
     def rule(weights, gradient):
-        nonlocal first, second, steps
-        steps += 1
-        first = 0.9 * first + 0.1 * gradient
-        second = 0.999 * second + 0.001 * gradient.square()
-        spread = (second / (1 - 0.999**steps)).sqrt() + 1e-8
-        return weights - rate * first / (1 - 0.9**steps) / spread
+        moved, zeros = weights.clone(), torch.zeros_like(weights)
+        states[:] = states or [[zeros], [zeros.clone()], [], [torch.tensor(0.0)]]
+        torch_adam([moved], [gradient], *states, lr=rate, beta1=0.9, beta2=0.999, eps=1e-8, **more)
+        return moved
 
     return rule
 
