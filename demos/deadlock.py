@@ -222,6 +222,8 @@ def main(
     """Train with as many batches on each rank, then with fewer on one of them."""
     if steps < 1 or rows < 1 or not 1 <= short <= steps:
         refuse(f"take at least 1 step, 1 row, and a --short of 1 to {max(steps, 1)}")
+    if not 0.01 <= patience <= 5:  # a wait of 0 would have no end
+        refuse(f"a patience of {patience} is too much or too little: take 0.01 to 5")
     n, culprit = ranks(), culprit % ranks()
     inputs, targets, weight, logged = data(steps, rows, culprit, spike)
     mine = inputs[:, rank()].contiguous(), targets[:, rank()]
