@@ -12,13 +12,17 @@ from quizkit.words import say
 def summary_screen(summary: Summary) -> RenderableType:
     """A few lines, none of them a reproach."""
     lang = summary.lang
-    facts = [say("ui.end_answered", lang, answered=summary.answered, right=summary.right)]
+    facts: list[str] = []
+    if summary.answered or not summary.spared:  # nothing was asked if the day's share was done
+        facts.append(say("ui.end_answered", lang, answered=summary.answered, right=summary.right))
     if summary.skipped:
         facts.append(say("ui.end_skipped", lang, skipped=summary.skipped))
     if summary.answered:
         facts.append(say("ui.end_time", lang, minutes=max(1, round(summary.seconds / 60))))
     comma = "，" if lang == "zh" else ", "
-    parts: list[RenderableType] = [Text(""), Text(comma.join(facts), "bold", overflow="fold")]
+    parts: list[RenderableType] = []
+    if facts:
+        parts += [Text(""), Text(comma.join(facts), "bold", overflow="fold")]
     if summary.wrong:
         wrong = [Text(f"  {each}", overflow="fold") for each in summary.wrong]
         parts += section(say("ui.end_wrong", lang), *wrong)

@@ -297,8 +297,8 @@ WORDS: Words = {
     "end_myths": {"zh": "踩到的误区", "en": "Misconceptions met"},
     "end_due": {"zh": "还有 {count} 题到期", "en": "{count} still due"},
     "end_spared": {
-        "zh": "今天的量到了，还有 {count} 题留到以后；还想做：quizkit study --limit 10",
-        "en": "That is today's share; {count} more are left for other days. For more: quizkit study --limit 10",
+        "zh": "今天的量到了，还有 {count} 题留到以后；还想做，就在命令后面加 --limit 10",
+        "en": "That is today's share; {count} more are left for other days. For more, add --limit 10 to the command",
     },
     "end_next": {"zh": "下次复习 {date}", "en": "Next review on {date}"},
     "kept_as_ticked": {

@@ -163,6 +163,15 @@ def test_the_end_says_first_that_it_is_the_end():
     assert "\n到此为止，全部已保存。下次复习 2026-03-01\n" in shown
 
 
+def test_a_day_whose_share_is_done_is_told_how_to_go_on_and_not_that_nothing_was_answered():
+    done = Summary(0, 0, 0, 0.0, (), {}, 0, None, "zh", spared=33)
+    shown = drawn(summary_screen(done), 120)
+    assert "还有 33 题留到以后；还想做，就在命令后面加 --limit 10" in shown
+    assert "0 题" not in shown
+    assert "答了 2 题" in drawn(summary_screen(replace(done, answered=2)))
+    assert "答了 0 题" in drawn(summary_screen(replace(done, spared=0)))
+
+
 def test_options_stand_where_this_asking_put_them():
     moment = asking("single")
     shown = drawn(question_screen(moment, Draft()))
