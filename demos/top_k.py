@@ -113,19 +113,23 @@ def train(feedback, wish, k, lr, steps):
 
 
 def one_process(feedback, wishes, k, lr, steps):
-    """The same in one place, with rows of full length and everything else masked out."""
+    """The same in one place, with rows of full length and everything else masked out.
+
+    Gives the weights after each step, and how many entries the last step's sum had.
+    """
     x, residuals, path = torch.zeros_like(wishes[0]), torch.zeros_like(wishes), []
     for _ in range(steps):
-        rows = x - wishes + residuals
+        rows, chosen = x - wishes + residuals, set()
         kept = torch.zeros_like(rows)
         for row, keep in zip(rows, kept, strict=True):
             # As above, so that of two equal entries the same one is taken.
             best = row.abs().topk(k).indices
             keep[best] = row[best].float().double()
+            chosen.update(best.tolist())
         residuals = rows - kept if feedback else residuals
         x = x - lr * sum(kept) / len(wishes)
         path.append(x)
-    return path
+    return path, len(chosen)
 
 
 def main(
@@ -151,16 +155,17 @@ def main(
     ran, errors = {}, []
     for name, feedback in (("plain", False), ("feedback", True)):
         ran[name] = seen = train(feedback, wishes[rank()], k, lr, steps)
-        path = one_process(feedback, wishes, k, lr, steps)
+        path, touched = one_process(feedback, wishes, k, lr, steps)
         gaps = [max_error(x, y) for x, y in zip(seen.path, path, strict=True)]
         errors.append(max(gaps) / size)
         check(f"{name}: the weights equal one process", errors[-1], "<", 1e-9)
+        check(f"{name}: as many entries as in one process", seen.touched, "==", touched)
         check(f"{name}: 8 bytes for each pair", seen.bytes, "==", (n - 1) * k * 8)
     plain, feedback = ran["plain"], ran["feedback"]
     check("with feedback nothing is lost", feedback.lost.item(), "<", 1e-12)
     with wire() as dense:
         ring_sum((-wishes[rank()]).float())
-    everything = one_process(False, wishes, entries, lr, steps)
+    everything, _ = one_process(False, wishes, entries, lr, steps)
 
     def moved(path):
         return int((torch.stack(path) != 0).any(0).sum())
