@@ -204,6 +204,8 @@ def main(
     paced = deepcopy(origin)
     update(paced, theirs, RATE * speed)
     cut = truncated(batch, speeds)
+    gone = [batch * s / sum(speeds) - whole for s, whole in zip(speeds, cut, strict=True)]
+    check("cut down, a rank loses less than a row", int(min(gone) >= 0 and max(gone) < 1), "==", 1)
     return {
         "speed": counted(speed),
         "rows": counted(int(counts.sum()) // steps),
