@@ -4,7 +4,9 @@ import subprocess
 import sys
 
 from quizkit.bank.lint import common_questions
+from quizkit.bank.model import Bug, Trace
 from quizkit.bank.reader import Bank
+from quizkit.cli.laboratory import Laboratory
 from quizkit.paths import DEMOS, QUESTIONS
 
 
@@ -36,3 +38,16 @@ def test_the_reading_order_of_a_topic_names_its_questions():
         mine = {q.id.split("/")[1] for q in bank.questions.values() if q.topic == slug}
         assert set(topic.order) == mine, slug
         assert len(topic.order) == len(mine), slug
+
+
+def test_the_code_a_session_shows_is_the_code_that_will_run():
+    shown = 0
+    lab = Laboratory(())
+    for question in Bank.load(QUESTIONS).questions.values():
+        if isinstance(question, Bug | Trace):
+            assert question.proof
+            found = lab.show(question)
+            assert found
+            assert bool(found.changed) is (question.proof.broken is not None), question.id
+            shown += bool(found.changed) and isinstance(question, Trace)
+    assert shown  # traces of planted code are among them

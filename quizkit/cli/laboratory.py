@@ -50,8 +50,8 @@ class Laboratory:
 
         proof = question.proof
         assert proof is not None
-        broken = proof.broken if isinstance(question, Bug) else None
-        return excerpt(find(proof.demo), question.function, broken)
+        # What is shown is what will run, with its bug if the proof plants one.
+        return excerpt(find(proof.demo), question.function, proof.broken)
 
     def prove(self, asked: "Asked", given: object) -> "ProofView":
         """Run the proof with the learner's own numbers, or those that decide about the answer."""
