@@ -223,6 +223,8 @@ def main(
     check("the step is named", found.step, "==", step)
     check("the rank is named", wrong[0], "==", 0)
     check("the module is named", wrong[1], "==", 0)
+    spoiled = cause == "sample" and rank() == culprit
+    check("bad data is known from bad weights", found.input, "==", int(spoiled))
     check("after the sum every rank has it", everyone(found.after).sum().item(), "==", n)
     check("weights stay finite", int(bad(ours)), "==", 0)
     check("replicas stay equal", spread, "==", 0)
