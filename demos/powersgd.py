@@ -181,6 +181,9 @@ def main(
         ring_sum(gradient)
     sent = everyone([dense.sent_bytes, thin]).sum(0).tolist()
     check("factors of r(n + m) numbers", sent[1], "==", 2 * (n - 1) * 8 * r * (height + width))
+    averaged = averaged_factors(gradient, r)
+    longest = everyone(gradient.norm().item()).max() * (1 + 1e-9)
+    check("averaged factors give no more than the ranks had", averaged.norm(), "<=", longest)
     u, s, v = torch.linalg.svd(mean, full_matrices=False)
 
     return {
@@ -191,7 +194,7 @@ def main(
         "error_warm": shared(compared(error(ran["warm"][-1]))),
         "error_cold": shared(compared(error(ran["cold"][-1]))),
         "error_best": shared(compared(error(u[:, :r] * s[:r] @ v[:r]))),
-        "error_averaged": shared(compared(error(averaged_factors(gradient, r)))),
+        "error_averaged": shared(compared(error(averaged))),
         "lost_plain": shared(compared(error(ran["warm"].sum(0), steps * mean))),
         "lost_feedback": shared(compared(error(ran["feedback"].sum(0), steps * mean))),
         "step_error": compared(worst),
