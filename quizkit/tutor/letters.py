@@ -22,6 +22,7 @@ def formula(text: str, names: Mapping[str, Number] | None = None) -> Formula | N
         return None
     source = _SIDE.sub("", tidy(text)).replace("^", "**").replace("[", "(").replace("]", ")")
     source = re.sub(r"[×·⋅]", "*", source)
+    source = re.sub(rf"√\s*(\d+\.?\d*|{_NAME})", r"sqrt(\1)", source).replace("√", "sqrt")
     if not source.isascii():
         return None
     source = re.sub(rf"(?<![A-Za-z0-9_.])(\d+\.?\d*)\s*(?={_NAME}|\()", r"\1*", source)

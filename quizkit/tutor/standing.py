@@ -81,7 +81,8 @@ def standing(
         now=now,
         study=tallies(chosen, cards, study, tomorrow, lambda each: None).get(None, Tally()),
         mock=(len(mock), sum(bool(row.right) for row in mock)),
-        gone=len(here) - len(known),
+        # An interview has questions of its own, which were never in the bank.
+        gone=sum(row.question not in ids and row.mode == "study" for row in here),
         flags=sum(_within(row.question, topics) for row in _renamed(flagged(rows), names)),
         topics=tallies(chosen, cards, study, tomorrow, lambda each: each.topic),
         levels=tallies(chosen, cards, study, tomorrow, lambda each: (each.topic, each.level)),

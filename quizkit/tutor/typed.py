@@ -53,8 +53,8 @@ def _measured(typed: str, question: Numeric, asked: Asked) -> Measure:
     try:
         return read_measure(typed, question.unit)
     except UnreadableError:
-        written = formula(typed, asked.values) if asked.values else None
-        if written is None or not written.names:
+        written = formula(typed, asked.values)
+        if written is None:
             raise
         try:
             value = float(written.number(asked.values))

@@ -65,6 +65,8 @@ def test_no_formula(text: str):
         ("n/(n(n+1))", False),
         ("(n-1)/n", False),
         ("2·(n－1)／n", True),
+        ("2 - 2/sqrt(n^2)", True),
+        ("2 - 2/√(n*n)", True),
     ],
 )
 def test_a_number_is_also_its_formula(bank: Bank, typed: str, right: bool):

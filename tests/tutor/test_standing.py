@@ -289,6 +289,7 @@ DIARY = [
     row("a/2", 0, right=None, note="flag"),
     row("a/2", 0, right=None, note="undo", undoes="a/2:0:flag"),
     row("a/gone", 0),
+    row("mock/own-essay", 0, mode="mock"),  # an interview's own question is not missing
 ]
 BANK = [
     entry("a/1", "m1", was="a/old"),
