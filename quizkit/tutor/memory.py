@@ -45,12 +45,14 @@ def rate(
 ) -> int:
     """The grade (1-4) that follows from what happened.
 
-    Again: wrong. Hard: wrong in one part of many (6 gaps of 7, an order with two steps swapped), or
+    Again: wrong. Hard: wrong in one part of many (6 gaps of 7, one number of a list), or
     right, but with a hint, by a guess, with reasons missing, or in more than
     three times the kind's target. Easy: sure, without a hint, in half the target. Else good.
     """
     if not right:
-        return HARD if score >= _NEARLY and not hints else AGAIN
+        # In an order one swap may be the whole point; parts of a text or a list stand alone.
+        apart = kind in ("cloze", "trace")
+        return HARD if apart and score >= _NEARLY and not hints else AGAIN
     target = TARGETS[kind]
     if hints or sure is False or score < _FULL or seconds > _SLOW * target:
         # An essay passes from 70 %: what is missing up to full marks is what makes it hard.

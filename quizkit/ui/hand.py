@@ -14,7 +14,7 @@ from quizkit.ui.keys import Keyboard
 from quizkit.ui.parts import footer, help_screen
 from quizkit.ui.question_screen import question_screen
 from quizkit.ui.screen import Screen
-from quizkit.ui.typing import type_text, typed_ahead
+from quizkit.ui.typing import InterruptedTyping, type_text, typed_ahead
 from quizkit.ui.verdict_screen import SECTIONS, Section, nothing_to_show, verdict_screen
 from quizkit.words import say
 
@@ -57,15 +57,24 @@ class Hand:
                     self._help(state, last)
                     self._paint(state, draft, last, prompt)
                 elif command in get_args(CommandName):
-                    return self._command(command, draft, digit)
+                    told = self._command(command, draft, digit)
+                    if told:
+                        return told
+                    self._paint(state, draft, last, prompt)
                 else:
                     return command, digit
 
-    def _command(self, name: str, draft: Draft, digit: int = 0) -> Command:
-        """A command of the session; a grade brings its digit along, a flag a word."""
+    def _command(self, name: str, draft: Draft, digit: int = 0) -> Command | None:
+        """A command of the session; a grade brings its digit along, a flag a word.
+
+        None where it was thought better of: Ctrl-C at the flag's prompt ends the flag alone.
+        """
         value: object = digit or None
         if name == "flag" and not self.moment.flagged:
-            value = self._flag()
+            try:
+                value = self._flag()
+            except InterruptedTyping:
+                return None
         return Command(cast("CommandName", name), value, draft)
 
     def _help(self, state: State, last: int) -> None:
@@ -103,9 +112,10 @@ class Hand:
                 return typed.text
             self.notice = ""
             draft = draft.but(typed=typed.text, cursor=typed.cursor)
-            if typed.command != "help":
-                return self._command(typed.command, draft)
-            self._help(state, 0)
+            if typed.command == "help":
+                self._help(state, 0)
+            elif told := self._command(typed.command, draft):
+                return told
 
     def _flag(self) -> str:
         """A word on what is wrong with the question."""

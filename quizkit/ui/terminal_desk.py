@@ -16,6 +16,7 @@ from quizkit.ui.page import read_page
 from quizkit.ui.parts import section
 from quizkit.ui.screen import Screen
 from quizkit.ui.summary_screen import summary_screen
+from quizkit.ui.typing import InterruptedTyping
 from quizkit.ui.verdict_screen import Section, sections
 from quizkit.words import Lang, say
 
@@ -51,7 +52,11 @@ class TerminalDesk:
                 asking.hand.notice = say("ui.kept_as_ticked", moment.lang)
                 self._left = False
             return asking.verdict(self._opened)
-        said = asking.answer()
+        try:
+            said = asking.answer()
+        except InterruptedTyping as interrupted:
+            self._give_back(interrupted.text)
+            raise
         self._left = asking.left
         self._opened = ()
         self._unsent = ""
@@ -86,10 +91,14 @@ class TerminalDesk:
         if self._narrow:
             self._lines.end(summary)
             return
-        if self._unsent:
-            mine = Text(self._unsent, "italic", overflow="fold")
-            self._screen.add(*section(say("ui.unsent", summary.lang), mine))
+        self._give_back(self._unsent)
         self._screen.add(summary_screen(summary))
+
+    def _give_back(self, unsent: str) -> None:
+        """What was typed and not handed in, to be copied: it goes nowhere else."""
+        if unsent.strip():
+            mine = Text(unsent.strip(), "italic", overflow="fold")
+            self._screen.add(*section(say("ui.unsent", self._lang), mine))
 
     def _is_narrow(self) -> bool:
         """Whether there is too little room for a screen; said once each time it happens."""

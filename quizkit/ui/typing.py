@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 
 _REFRESH = 0.25
 _REDRAW = "redraw"
+_INTERRUPT = "interrupt"
+
+
+class InterruptedTyping(KeyboardInterrupt):
+    """Ctrl-C while something was being typed; whoever catches it can give the text back."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +57,7 @@ def type_text(
     `commands` is chord (`c-t`) to name; Ctrl-D on an empty line is the command `quit`. Several
     lines end with Alt-Enter (or Esc Enter), or with Enter on an empty last line. `deadline` is a
     moment of `time.monotonic`; what was typed by then is handed in. `redraw` paints what stands
-    above the prompt, after Ctrl-L, a resize, or a pause by Ctrl-Z.
+    above the prompt, after Ctrl-L, a resize, or a pause by Ctrl-Z. Raises InterruptedTyping.
     """
     from quizkit.ui.keys import Keyboard
 
@@ -59,6 +68,8 @@ def type_text(
         while True:
             drawn_for = size if redraw else None
             typed = _type(prompt, typed, multiline, commands, deadline, drawn_for)
+            if typed.command == _INTERRUPT:
+                raise InterruptedTyping(typed.text)
             if typed.command == "suspend":
                 os.kill(0, signal.SIGTSTP)
             elif typed.command != _REDRAW:
@@ -132,6 +143,7 @@ def _bindings(multiline: bool, commands: Mapping[str, str]) -> "KeyBindings":
         bind(chord, command)
     bind("c-l", _REDRAW)
     bind("c-z", "suspend")
+    bind("c-c", _INTERRUPT)
 
     def enter(event: "KeyPressEvent") -> None:
         buffer = event.current_buffer

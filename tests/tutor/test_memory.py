@@ -10,6 +10,7 @@ import pytest
 
 from quizkit.answer import UNDO, Answer, Review
 from quizkit.bank.entry import entry
+from quizkit.bank.model import Kind
 from quizkit.bank.reader import Bank
 from quizkit.diary import Diary
 from quizkit.tutor import memory as module
@@ -149,7 +150,7 @@ def test_ten_thousand_answers_are_folded_once(diary: Diary, monkeypatch: pytest.
         ({"right": False, "score": 0}, AGAIN),
         ({"right": False, "sure": True, "seconds": 1, "score": 0}, AGAIN),
         ({"right": False, "score": 0.79}, AGAIN),
-        ({"right": False, "score": 0.8}, HARD),  # one part of many
+        ({"right": False, "score": 0.95}, AGAIN),
         ({"right": False, "score": 0.95, "hints": 1}, AGAIN),
         ({}, GOOD),
         ({"sure": True}, GOOD),
@@ -165,3 +166,12 @@ def test_ten_thousand_answers_are_folded_once(diary: Diary, monkeypatch: pytest.
 def test_the_grade_follows_from_what_happened(happened: dict[str, object], grade: int):
     usual: dict[str, object] = {"right": True, "score": 1, "hints": 0, "seconds": 60, "sure": None}
     assert rate("choice", **(usual | happened)) == grade  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("kind", "score", "grade"),
+    [("cloze", 0.8, HARD), ("trace", 0.9, HARD), ("cloze", 0.79, AGAIN), ("order", 0.95, AGAIN)],
+)
+def test_one_part_of_many_is_hard_where_parts_stand_alone(kind: Kind, score: float, grade: int):
+    assert rate(kind, False, score, 0, 30, None) == grade
+    assert rate(kind, False, score, 1, 30, None) == AGAIN

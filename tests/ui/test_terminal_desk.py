@@ -438,3 +438,33 @@ def test_what_was_handed_in_is_kept_when_the_ticking_is_left(sit, written, leave
     assert desk.close() == 0
     given = [line["given"] for line in written() if "given" in line]
     assert given == [{"text": "分母 spans", "points": [0], "vetoes": []}]
+
+
+@pytest.mark.parametrize("name", ["essay", "number"])
+def test_what_was_typed_is_given_back_at_ctrl_c(sit, written, name: str):
+    desk = sit(name)
+    desk.until("Alt-Enter" if name == "essay" else "answer")
+    desk.press("2(p-1)/p 乘 S")
+    desk.until("乘 S")
+    desk.press("\x03")
+    assert desk.close() == 130
+    _, given_back = desk.text.split("What you had typed and not handed in:")
+    assert given_back.strip() == "2(p-1)/p 乘 S"
+    assert desk.echoes
+
+
+def test_ctrl_c_at_the_flag_ends_the_flag_alone(sit, written):
+    desk = sit("number", "single")
+    desk.until("1/2")
+    desk.press("0.5", "\x18")  # Ctrl-X
+    desk.until("What is wrong")
+    desk.press("nothing, really", "\x03")
+    desk.until("> 0.5", gone="nothing, really")
+    desk.press("\r")
+    desk.until("1-4 grade")
+    desk.press("f")
+    desk.until("What is wrong")
+    desk.press("\x03")
+    desk.until("1-4 grade", gone="What is wrong")
+    desk.press("q")
+    assert desk.close() == 0
