@@ -6,6 +6,7 @@ from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order
 from quizkit.tutor.desk import Command, Given, Moment
 from quizkit.ui.draft import Draft, draft_of
 from quizkit.ui.hand import Hand, Press
+from quizkit.ui.keymap import State
 from quizkit.ui.keys import Keyboard
 from quizkit.ui.question_screen import pre_ticked, rubric
 from quizkit.ui.screen import Screen
@@ -99,7 +100,7 @@ class Asking:
 
     def _bug(self, draft: Draft) -> Given | Command:
         if draft.stage == "reasons":
-            return self._tick(draft, "reasons")
+            return self._reasons(draft)
         code = self.moment.asked.code
         last = len(code.lines) if code else 0
         while True:
@@ -114,18 +115,21 @@ class Asking:
                 draft = draft.but(typed=draft.typed[:-1])
             elif draft.typed and 1 <= int(draft.typed) <= last:
                 chosen = Draft({"line": int(draft.typed), "reasons": []}, "reasons")
-                return self._tick(chosen, "reasons")
+                return self._reasons(chosen)
             elif draft.typed:
                 self.hand.notice = say("ui.line_unknown", self.moment.lang, last=last)
             elif self.hand.gives_up():
                 return _unknown(draft)
 
-    def _tick(self, draft: Draft, part: str) -> Given | Command:
-        """The rubric: which points were said, then which of the things that are false."""
+    def _tick(self, draft: Draft, part: str, state: State) -> Given | Command | Draft:
+        """The rubric: which points were said, then which of the things that are false.
+
+        An essay's learner may go back to the text: then it is the draft to write on from.
+        """
         points, vetoes, rows = rubric(self.moment, True)
         while rows:
             try:
-                pressed = self.hand.press("tick", draft, len(rows))
+                pressed = self.hand.press(state, draft, len(rows))
             except KeyboardInterrupt:
                 # The answer was handed in before: it is kept, with the ticks it has by now.
                 self.left = True
@@ -135,6 +139,8 @@ class Asking:
             if isinstance(pressed, Command) or pressed[0] == "submit":
                 self.left = isinstance(pressed, Command)
                 break
+            if pressed[0] == "rewrite":
+                return Draft(typed=str(draft.parts["text"]))
             place, at = _moved(pressed, draft.place, len(rows))
             draft = draft.but(place=place)
             if at is not None and at < len(points):
@@ -199,17 +205,26 @@ class Asking:
                 if self.hand.gives_up():
                     return _unknown(draft)
 
+    def _reasons(self, draft: Draft) -> Given | Command:
+        told = self._tick(draft, "reasons", "tick")
+        assert not isinstance(told, Draft)  # from here on the line is known to be right or wrong
+        return told
+
     def _essay(self, draft: Draft) -> Given | Command:
-        while draft.stage != "rubric":
-            typed = self.hand.type("compose", draft, "", multiline=True)
-            if isinstance(typed, Command):
-                return typed
-            if typed.strip():
-                draft = pre_ticked(self.moment, typed.strip())
-            elif self.hand.gives_up():
-                return _unknown(draft)
-        with self.hand.keyboard:
-            return self._tick(draft, "points")
+        while True:
+            while draft.stage != "rubric":
+                typed = self.hand.type("compose", draft, "", multiline=True)
+                if isinstance(typed, Command):
+                    return typed
+                if typed.strip():
+                    draft = pre_ticked(self.moment, typed.strip())
+                elif self.hand.gives_up():
+                    return _unknown(draft)
+            with self.hand.keyboard:
+                told = self._tick(draft, "points", "rubric")
+            if not isinstance(told, Draft):
+                return told
+            draft = told
 
 
 def _moved(pressed: Press, place: int, count: int) -> tuple[int, int | None]:

@@ -13,14 +13,17 @@ from typing import Literal
 from quizkit.words import Lang, say
 
 State = Literal[
-    "pick", "tick", "order", "line", "review", "type", "compose", "verdict", "page"
+    "pick", "tick", "rubric", "order", "line", "review", "type", "compose", "verdict", "page"
 ]  # fmt: skip
 """What the desk is waiting for. A digit means one thing in each."""
 
 Manner = Literal["keys", "lines"]
 """How commands are given: key by key, or a line at a time."""
 
-_ASKING: tuple[State, ...] = ("pick", "tick", "order", "line", "review", "type", "compose")
+_TICKING: tuple[State, ...] = ("tick", "rubric")
+_ASKING: tuple[State, ...] = (
+    "pick", *_TICKING, "order", "line", "review", "type", "compose"
+)  # fmt: skip
 _ALL: tuple[State, ...] = (*_ASKING, "verdict")
 _DIGITS = tuple("123456789")
 
@@ -50,15 +53,16 @@ class Binding:
 
 KEYMAP: tuple[Binding, ...] = (
     Binding("pick", "pick", ("pick",), _DIGITS, "1-{last}", line="1-{last}"),
-    Binding("tick", "tick", ("tick",), _DIGITS, "1-{last}", line="1 3"),
+    Binding("tick", "tick", _TICKING, _DIGITS, "1-{last}", line="1 3"),
     Binding("place", "place", ("order",), _DIGITS, "1-{last}", line="3 1 2"),
     Binding("digit", "digit", ("line",), tuple("0123456789"), "0-9", line="12"),
     Binding("edit", "edit", ("review",), _DIGITS, "1-{last}"),
-    Binding("up", "move", ("tick",), ("up", "k"), "↑/↓"),
-    Binding("down", "move", ("tick",), ("down", "j"), "↑/↓"),
-    Binding("mark", "mark", ("tick",), ("space",), "Space"),
+    Binding("up", "move", _TICKING, ("up", "k"), "↑/↓"),
+    Binding("down", "move", _TICKING, ("down", "j"), "↑/↓"),
+    Binding("mark", "mark", _TICKING, ("space",), "Space"),
     Binding("back", "back", ("order", "line"), ("backspace",), "Backspace"),
-    Binding("submit", "submit", ("tick", "order", "line", "review"), ("enter",), "Enter"),
+    Binding("rewrite", "rewrite", ("rubric",), ("backspace",), "Backspace"),
+    Binding("submit", "submit", (*_TICKING, "order", "line", "review"), ("enter",), "Enter"),
     Binding("submit", "submit", ("type",), (), "Enter", chord="enter"),
     Binding("submit", "submit_text", ("compose",), (), "Alt-Enter", chord="escape enter"),
     Binding("reveal", "reveal", ("pick",), ("space", "enter"), "Space/Enter", line="Enter"),

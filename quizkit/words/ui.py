@@ -20,6 +20,11 @@ WORDS: Words = {
     "does_mark": {"zh": "勾选光标所在的一项", "en": "tick the one under the cursor"},
     "key_back": {"zh": "退一步", "en": "take back"},
     "does_back": {"zh": "撤回上一次输入", "en": "take the last one back"},
+    "key_rewrite": {"zh": "改答案", "en": "back to the text"},
+    "does_rewrite": {
+        "zh": "回去接着写，勾选重来",
+        "en": "go on writing; the ticks are made anew",
+    },
     "key_submit": {"zh": "提交", "en": "hand in"},
     "does_submit": {"zh": "提交答案", "en": "hand in the answer"},
     "key_submit_text": {"zh": "提交（或空行回车）", "en": "hand in (or Enter on an empty line)"},

@@ -468,3 +468,24 @@ def test_ctrl_c_at_the_flag_ends_the_flag_alone(sit, written):
     desk.until("1-4 grade", gone="What is wrong")
     desk.press("q")
     assert desk.close() == 0
+
+
+def test_from_the_ticks_back_to_the_text(sit, written):
+    desk = sit("essay")
+    desk.until("Ctrl-Q quit")
+    desk.press("分母")
+    desk.until("分母")
+    desk.press("\x1b\r")
+    desk.until("[x]")
+    desk.press("\x7f")
+    desk.until("Alt-Enter hand in", gone="[x]")
+    desk.press("，再加溢出")
+    desk.until("分母，再加溢出")
+    desk.press("\x1b\r")
+    desk.until("[x]")
+    desk.press("\r")
+    desk.until("1-4 grade")
+    desk.press("q")
+    assert desk.close() == 0
+    given = next(line["given"] for line in written() if "given" in line)
+    assert given["text"] == "分母，再加溢出"
