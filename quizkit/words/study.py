@@ -190,6 +190,7 @@ WORDS: Words = {
     },
     "next_steps": {
         "zh": (
+            "quizkit place                          十分钟定级，新题从你的水平开始\n"
             "quizkit learn pp                       从头学一个专题\n"
             "quizkit study --topic pp               做一个专题的题\n"
             "quizkit demo ring-attention --gpus 4   跑一个 demo\n"
@@ -197,6 +198,7 @@ WORDS: Words = {
             "quizkit --help                         其余命令"
         ),
         "en": (
+            "quizkit place                          ten minutes that find your level\n"
             "quizkit learn pp                       a topic from scratch\n"
             "quizkit study --topic pp               questions on a topic\n"
             "quizkit demo ring-attention --gpus 4   run a demo\n"
