@@ -68,9 +68,7 @@ def test_the_level_is_found_and_study_begins_there(quizkit, home: Path):
     assert desk.echoes
     again = quizkit("study")
     again.until("1/")
-    assert "Where to begin" not in again.text
-    again.press("\x03")
-    assert again.close() == 130
+    assert "Where to begin" not in again.text  # how a session is left is tested elsewhere
 
 
 def test_who_skips_it_begins_at_once_and_who_leaves_leaves(quizkit, home: Path):
