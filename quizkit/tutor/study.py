@@ -296,4 +296,4 @@ class Study:
             lang=self._lang,
             names=self._myths,
         )
-        return replace(summary, spared=self._queue.spared)
+        return replace(summary, spared=0 if len(self._queue) else self._queue.spared)

@@ -18,7 +18,7 @@ from quizkit.errors import DiaryError, LabError
 from quizkit.lab.excerpt import Excerpt
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.desk import Command, Given, Moment, Page, Summary
-from quizkit.tutor.lineup import Lineup, today
+from quizkit.tutor.lineup import Allowance, Lineup, today
 from quizkit.tutor.memory import Memory
 from quizkit.tutor.queue import Queue
 from quizkit.tutor.study import Study
@@ -570,3 +570,24 @@ def test_what_is_forgotten_again_and_again_wants_another_way(room: Room):
     assert messages[:4] == [None] * 4
     assert messages[4:] == [("study.leech", {"lapses": n, "topic": "pp"}) for n in (5, 6)]
     assert room.study(["pp/stages"], right, "quit").met[1].message is None
+
+
+def test_the_days_share_is_named_only_where_it_is_done(room: Room):
+    def queue(cards: Any) -> Queue:
+        lineup = today(entries, cards, START, 1, allowance=Allowance(new=2, reviews=9))
+        return Queue(entries, lineup, 1)
+
+    entries = [
+        entry(room.bank.questions[name]) for name in ("pp/stages", "pp/trace-list", "pp/bug")
+    ]
+    spared: list[int] = []
+    for steps in (["continue"] * 12, ["quit"]):
+        desk = Script(*steps)
+        with Diary(room.path.with_name(f"d{len(spared)}")) as diary:
+            Study(
+                entries, diary, desk, room.clock, lang="zh", queue=queue,
+                read=room.bank.questions.get, prove=room.prove, show=room.excerpt,
+            ).run()  # fmt: skip
+        assert desk.summary
+        spared.append(desk.summary.spared)
+    assert spared == [1, 0]
