@@ -58,6 +58,12 @@ class Settled:
     value: Value
     origin: str
 
+    @property
+    def number(self) -> int:
+        """The value of a setting that is a whole number."""
+        assert isinstance(self.value, int)
+        return self.value
+
 
 def settings() -> dict[str, Settled]:
     """Everything there is to settle, as it stands. Raises UsageError for a line that is wrong."""

@@ -71,14 +71,14 @@ def plan(
     if said is None:
         raise UsageError("plan_no_date")
     day = _day(str(said), now.astimezone().date())
-    amount = minutes if minutes is not None else int(str(settled["minutes"].value))
+    amount = minutes if minutes is not None else settled["minutes"].number
     # What was settled for another interview says nothing of this one.
     kept = settled["interview_for"].value if interview is None else None
     aimed = for_ or (str(kept) if kept else None)
     wanted = choose_topics(QUESTIONS, bank or [], topic or [])
     with library(bank or []) as shelves, Diary(diary_file()) as diary:
         entries = shelves.entries(wanted)
-        level = int(str(settled["level"].value))
+        level = settled["level"].number
         weigh = _weigh(aimed, entries, bank or [])
         aim = Aim(interview=day, minutes=amount, weigh=weigh, level=level)
         entries = [each for each in entries if aim.weigh(each) > 0]
@@ -119,14 +119,14 @@ def settled_aim(entries: "Sequence[Entry]", banks: "Sequence[Path]") -> "Aim | N
     from quizkit.tutor.plan_outlook import Aim
 
     settled = settings()
-    day, minutes = settled["interview"].value, int(str(settled["minutes"].value))
+    day, minutes = settled["interview"].value, settled["minutes"].number
     if day is None or date.fromisoformat(str(day)) <= datetime.now().astimezone().date():
         return None
     aimed = settled["interview_for"].value
     weigh = _weigh(str(aimed) if aimed else None, entries, banks)
     if not any(weigh(each) > 0 for each in entries):
         return None
-    level = int(str(settled["level"].value))
+    level = settled["level"].number
     return Aim(interview=date.fromisoformat(str(day)), minutes=minutes, weigh=weigh, level=level)
 
 

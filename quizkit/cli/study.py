@@ -72,7 +72,7 @@ def study(
     if not entries:
         raise UsageError("nothing_chosen")
     place = open_desk(json, plain, spoken)
-    start = max(levels[0], int(str(settings()["level"].value)))
+    start = max(levels[0], settings()["level"].number)
     anything = (topic, level, kind, limit, seed) == (None,) * 5
     with shelves:
         if anything and place.interactive and _is_first_time():
@@ -81,7 +81,7 @@ def study(
             chosen_lang = offered(shelves, place, spoken)
             if chosen_lang is None:
                 return
-            spoken, start = chosen_lang, int(str(settings()["level"].value))
+            spoken, start = chosen_lang, settings()["level"].number
 
         aim = settled_aim(entries, bank or []) if limit is None else None
 
@@ -152,7 +152,7 @@ def _allowance() -> "Allowance":
         done = diary.asked_since(midnight)
     found = settings()
     names = ("new_per_day", "reviews_per_day")
-    left = [max(0, int(str(found[n].value)) - d) for n, d in zip(names, done, strict=True)]
+    left = [max(0, found[n].number - d) for n, d in zip(names, done, strict=True)]
     return Allowance(*left)
 
 
