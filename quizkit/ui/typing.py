@@ -64,11 +64,11 @@ def type_text(
     typed = Typed(draft, cursor=len(draft) if cursor is None else cursor)
     size = os.get_terminal_size()
     # The editor takes a moment to load, in which what is typed must not land on the screen.
-    with Keyboard():
+    with Keyboard(), _Interrupts() as interrupts:
         while True:
             drawn_for = size if redraw else None
-            typed = _type(prompt, typed, multiline, commands, deadline, drawn_for)
-            if typed.command == _INTERRUPT:
+            typed = _type(prompt, typed, multiline, commands, deadline, drawn_for, interrupts)
+            if typed.command == _INTERRUPT or interrupts.came:
                 raise InterruptedTyping(typed.text)
             if typed.command == "suspend":
                 os.kill(0, signal.SIGTSTP)
@@ -79,6 +79,36 @@ def type_text(
                 redraw()
 
 
+class _Interrupts:
+    """An interrupt from outside the editor, which has Ctrl-C as a key once it has the terminal.
+
+    It is kept until the editor stands: raised while the editor loads or sets itself up, it would be
+    lost now and then, or come out as a traceback of somebody else's.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        self._told: Callable[[], object] | None = None
+
+    def __enter__(self) -> "_Interrupts":
+        self._before = signal.signal(signal.SIGINT, self._come)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def tell(self, told: Callable[[], object] | None) -> None:
+        """From now on call `told` when one comes, and at once if one has come."""
+        self._told = told
+        if self.came and told:
+            told()
+
+    def _come(self, *_: object) -> None:
+        self.came = True
+        if self._told:
+            self._told()
+
+
 def _type(
     prompt: Callable[[], str],
     typed: Typed,
@@ -86,6 +116,7 @@ def _type(
     commands: Mapping[str, str],
     deadline: float | None,
     drawn_for: os.terminal_size | None,
+    interrupts: _Interrupts,
 ) -> Typed:
     """Type until something ends it, if only that the screen was drawn for another size."""
     from prompt_toolkit import PromptSession
@@ -118,11 +149,20 @@ def _type(
         app.current_buffer.cursor_position = typed.cursor
         if drawn_for or deadline is not None:
             app.create_background_task(watch())
+        loop = asyncio.get_running_loop()
+
+        def leave() -> None:
+            if not app.is_done:
+                app.exit(result=Typed(app.current_buffer.text, _INTERRUPT))
+
+        interrupts.tell(lambda: loop.is_closed() or loop.call_soon_threadsafe(leave))
 
     try:
-        result = session.prompt(prompt, default=typed.text, pre_run=begin)
+        result = session.prompt(prompt, default=typed.text, pre_run=begin, handle_sigint=False)
     except EOFError:
         return Typed("", "quit")
+    finally:
+        interrupts.tell(None)
     return result if isinstance(result, Typed) else Typed(result)
 
 

@@ -298,7 +298,7 @@ def test_ctrl_z_and_fg(terminal, tmp_path, written):
     shell.until("? help")
     for number, ready in ((1, "? help"), (2, "answer>")):
         shell.press("\x1a")
-        shell.until("Stopped")
+        shell.wait(lambda text: "Stopped" in text and text.rstrip().endswith("\n$"), "a prompt")
         shell.press("stty -a | tr ' ' '\\n' | grep -x -e echo -e icanon | wc -l", "\r")
         shell.until("\n2\n")
         shell.press("clear; fg", "\r")
