@@ -10,7 +10,7 @@ from quizkit.bank.draw import with_letters
 from quizkit.bank.model import Numeric, Question, Term, Topic
 from quizkit.export.web import html, typed
 from quizkit.lab.catalogue import Demo
-from quizkit.ui.laws import law
+from quizkit.ui.demo_words import demo_words
 from quizkit.words import Lang, say
 
 _LEVELS = (2, 3)
@@ -50,7 +50,7 @@ def sheet(
     lang: Lang,
 ) -> Sheet:
     """As much of a topic as two pages hold. Questions and terms come most wanted first."""
-    laws = [law(demo, lang) for demo in demos if demo.topic == topic.slug]
+    laws = [demo_words(demo, lang).law for demo in demos if demo.topic == topic.slug]
     numbers = [_number(each, lang) for each in questions if each.level in _LEVELS and each.say]
     notes = [f"**{_names(term, lang)}** {term.note[lang].strip()}" for term in terms]
     room = _LINES - sum(map(_height, laws))

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quizkit.lab.catalogue import Demo
-from quizkit.ui.laws import law
+from quizkit.ui.demo_words import demo_words
 from quizkit.ui.report_screen import expected
 from quizkit.words import Lang, say
 
@@ -30,7 +30,7 @@ def table(
             Text(demo.topic),
             Text(str(len(demo.breaks))),
             Text(str(len(questions[demo.name]))),
-            Text(law(demo, lang)),
+            Text(demo_words(demo, lang).law),
         )
         for demo in demos
     ]
@@ -56,11 +56,12 @@ def _stacked(row: Sequence[Text], titles: Sequence[str]) -> RenderableType:
 
 def page(demo: Demo, lang: Lang, plain: bool) -> RenderableType:
     """The law, the trick, the options, what a run reports, the bugs that can be planted."""
+    words = demo_words(demo, lang)
     parts: list[RenderableType] = [
         Text.assemble((demo.name, "bold"), f"  {demo.topic}"),
-        Text(law(demo, lang)),
+        Text(words.law),
         Text(""),
-        *_paragraphs(demo.trick),
+        *_paragraphs(words.trick),
         _title("options", lang),
         _rows(
             [
@@ -72,7 +73,10 @@ def page(demo: Demo, lang: Lang, plain: bool) -> RenderableType:
         _title("watch", lang),
         _rows(
             [
-                (f"{name}{' ' + say('lab.shared', lang) if watch.shared else ''}", watch.text)
+                (
+                    f"{name} {say('lab.shared', lang) if watch.shared else ''}".rstrip(),
+                    words.watch[name],
+                )
                 for name, watch in demo.watch.items()
             ],
             plain,
@@ -83,7 +87,7 @@ def page(demo: Demo, lang: Lang, plain: bool) -> RenderableType:
             _title("breaks", lang),
             _rows(
                 [
-                    (name, f"{expected(each, lang)}. {each.source}".strip())
+                    (name, f"{expected(each, words, lang)}. {words.breaks[name]}".strip())
                     for name, each in demo.breaks.items()
                 ],
                 plain,

@@ -12,7 +12,7 @@ from rich.text import Text
 from quizkit.lab.catalogue import Break, Demo
 from quizkit.lab.report import Check, Metric, Report, Value
 from quizkit.ui.chart import Chart, charts, colour
-from quizkit.ui.laws import law
+from quizkit.ui.demo_words import DemoWords, demo_words
 from quizkit.ui.timeline import Line, draw, headline
 from quizkit.words import Lang, say
 
@@ -33,25 +33,26 @@ def screen(
     report: Report, demo: Demo, lang: Lang, width: int, plain: bool
 ) -> Iterator[RenderableType]:
     """The parts of the screen, top to bottom. Plain: one fact a line, no columns to align."""
+    words = demo_words(demo, lang)
     yield Text.assemble((report.demo, "bold"), "  ", state(report, lang))
-    yield Text(law(demo, lang))
+    yield Text(words.law)
     if report.args:
         yield Text(options(report), style="dim")
     planted = demo.breaks.get(report.broken or "")
-    if planted:
-        yield from _planted(report, planted, lang)
+    if report.broken and planted:
+        yield from _planted(report.broken, planted, words, lang)
     if report.checks:
         yield _title("checks", lang)
-        yield _checks(report.checks, lang, plain)
+        yield _checks(report.checks, words, lang, plain)
     if report.metrics:
         yield _title("metrics", lang)
-        yield _metrics(report, demo, lang, width if not plain else 0)
+        yield _metrics(report, words, lang, width if not plain else 0)
     for chart in charts(report.timeline, report.ranks):
         yield from picture(chart, width, lang)
     if report.error:
         yield from _error(report, lang)
     yield Text("")
-    yield verdict(report, planted, lang)
+    yield verdict(report, planted, words, lang)
 
 
 def state(report: Report, lang: Lang) -> str:
@@ -91,10 +92,10 @@ def options(report: Report) -> str:
     return " ".join(_option(name, value) for name, value in report.args.items())
 
 
-def verdict(report: Report, planted: Break | None, lang: Lang) -> Text:
+def verdict(report: Report, planted: Break | None, words: DemoWords, lang: Lang) -> Text:
     """The last line: did it pass, and did a planted bug show itself the way it should."""
     word = say(f"lab.verdict_{report.verdict}", lang)
-    failing = ", ".join(check.name for check in report.checks if not check.holds)
+    failing = ", ".join(words.check(check.name) for check in report.checks if not check.holds)
     if report.outcome == "finished":
         why = say("lab.failing", lang, names=failing) if failing else ""
         why = why or (say("lab.all_hold", lang) if report.verdict == "pass" else "")
@@ -136,34 +137,34 @@ def _title(name: str, lang: Lang) -> Text:
     return Text("\n" + say(f"lab.{name}", lang), style="bold")
 
 
-def _planted(report: Report, planted: Break, lang: Lang) -> Iterator[RenderableType]:
-    yield Text("\n" + say("lab.break", lang, name=report.broken), style="bold")
+def _planted(name: str, planted: Break, words: DemoWords, lang: Lang) -> Iterator[RenderableType]:
+    yield Text("\n" + say("lab.break", lang, name=name), style="bold")
     for sign, text, style in (("-", planted.old, "red"), ("+", planted.new, "green")):
         lines = "\n".join(f"  {sign} {line}" for line in text.strip("\n").split("\n") if text)
         if lines:
             yield Text(lines, style=style, overflow="fold")
-    yield Text("  " + say("lab.expected", lang, what=expected(planted, lang)))
-    if planted.source:
-        yield Text("  " + say("lab.source", lang, source=planted.source), style="dim")
+    yield Text("  " + say("lab.expected", lang, what=expected(planted, words, lang)))
+    if words.breaks[name]:
+        yield Text("  " + say("lab.source", lang, source=words.breaks[name]), style="dim")
 
 
-def expected(planted: Break, lang: Lang) -> str:
+def expected(planted: Break, words: DemoWords, lang: Lang) -> str:
     """What gives a planted bug away."""
     if planted.expect == "hangs":
         return say("lab.expect_hangs", lang)
     if planted.expect.startswith("crashes:"):
         cause = planted.expect.removeprefix("crashes:").strip()
         return say("lab.expect_crashes", lang, cause=cause)
-    return say("lab.expect_check", lang, name=planted.expect)
+    return say("lab.expect_check", lang, name=words.check(planted.expect))
 
 
-def _checks(checks: Sequence[Check], lang: Lang, plain: bool) -> RenderableType:
+def _checks(checks: Sequence[Check], words: DemoWords, lang: Lang, plain: bool) -> RenderableType:
     rows = [
         (
             Text(
                 say("lab.ok" if c.holds else "lab.fails", lang), "green" if c.holds else "bold red"
             ),
-            Text(c.name),
+            Text(words.check(c.name)),
             Text(f"{number(c.measured)} {c.relation} {number(c.expected)}"),
         )
         for c in checks
@@ -171,15 +172,14 @@ def _checks(checks: Sequence[Check], lang: Lang, plain: bool) -> RenderableType:
     return _lines(rows) if plain else _grid(rows)
 
 
-def _metrics(report: Report, demo: Demo, lang: Lang, width: int) -> RenderableType:
+def _metrics(report: Report, words: DemoWords, lang: Lang, width: int) -> RenderableType:
     rows: list[tuple[Text, ...]] = []
     told: list[Text] = []
     for name, value in report.metrics.items():
         how = report.how.get(name, "")
-        # The tool's own words are translated; what a demo says of its metrics is its own.
         had = Text(say(f"lab.how_{how}", lang) if how in _HOW else how)
         rows.append((Text(name), Text(metric(value), "bold"), had))
-        told.append(Text(demo.watch[name].text if name in demo.watch else "", "dim"))
+        told.append(Text(words.watch.get(name, ""), "dim"))
     if not width:
         return _lines([(*row, text) for row, text in zip(rows, told, strict=True)])
     if width >= _WIDE:

@@ -8,10 +8,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from quizkit.lab.catalogue import Break, Demo, Parameter, Watch, names
+from quizkit.lab.catalogue import Break, Demo, Parameter, Watch
 from quizkit.ui import linebreak
 from quizkit.ui.demo_page import page, table
-from quizkit.ui.laws import IN_CHINESE, law
 from quizkit.words import Lang
 
 DEMO = Demo(
@@ -63,7 +62,7 @@ def test_the_list_has_every_number_of_every_demo(lang: Lang, width: int, plain: 
     assert [word for word in ring.split() if word.isdigit()] == ["3", "2"]
     other = next(line for line in lines if "all-reduce" in line)
     assert [word for word in other.split() if word.isdigit()] == ["0", "0"]
-    assert "".join(law(DEMO, lang).split()) in "".join(text.split())
+    assert "".join(DEMO.law.split()) in "".join(text.split())
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -78,12 +77,6 @@ def test_the_page_says_everything(lang: Lang, width: int, plain: bool) -> None:
         "Prose that was broken to fit the file.",
     ):
         assert said in joined
-    assert "".join(law(DEMO, lang).split()) in "".join(text.split())
+    assert "".join(DEMO.law.split()) in "".join(text.split())
     assert "    rank 0 -> rank 1\n    rank 1 -> rank 0\n" in text  # a figure keeps its lines
     assert ("一个值" if lang == "zh" else "one for the whole run") in joined
-
-
-def test_every_demo_has_its_line_in_chinese() -> None:
-    assert sorted(IN_CHINESE) == sorted(names())
-    assert all(line.endswith("。") for line in IN_CHINESE.values())
-    assert law(replace(DEMO, name="one-of-mine"), "zh") == DEMO.law

@@ -1,0 +1,93 @@
+"""What a demo says of itself, in the learner's language.
+
+English is the demo's own docstring. Chinese stands beside it, `zh/<file>.yaml` in the demos'
+folder: `law`, `trick`, and under `watch`, `checks` and `breaks` a line for each name. A check whose
+name is put together in the run has `{}` where the run puts something in. What has no Chinese stays
+English, so a demo of the user's own needs no such file.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+from quizkit.bank.nodes import compose
+from quizkit.errors import LabError
+from quizkit.lab.catalogue import Demo
+from quizkit.words import Lang
+
+
+@dataclass(frozen=True, slots=True)
+class DemoWords:
+    """The words of one demo: two texts, and a line for each metric, check and break by name."""
+
+    law: str = ""
+    trick: str = ""
+    watch: Mapping[str, str] = field(default_factory=dict[str, str])
+    checks: Mapping[str, str] = field(default_factory=dict[str, str])
+    breaks: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def check(self, name: str) -> str:
+        """A check's name in words; the name itself where there are no others."""
+        if name in self.checks:
+            return self.checks[name]
+        for pattern, words in self.checks.items():
+            if "{" in pattern and (found := _pattern(pattern).fullmatch(name)):
+                return words.format(*found.groups())
+        return name
+
+
+def demo_words(demo: Demo, lang: Lang) -> DemoWords:
+    """The words for one demo. Raises LabError, with file and line, where they cannot be read."""
+    own = DemoWords(
+        demo.law,
+        demo.trick,
+        {name: watch.text for name, watch in demo.watch.items()},
+        breaks={name: each.source for name, each in demo.breaks.items()},
+    )
+    file = demo.path.parent / lang / f"{demo.path.stem}.yaml"
+    if lang == "en" or not file.is_file():
+        return own
+    told = _read(file)
+    return DemoWords(
+        told.law or own.law,
+        told.trick or own.trick,
+        {**own.watch, **told.watch},
+        told.checks,
+        {**own.breaks, **told.breaks},
+    )
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile("(.+?)".join(re.escape(part) for part in name.split("{}")))
+
+
+@cache
+def _read(file: Path) -> DemoWords:
+    def wrong(line: int, reason: str) -> NoReturn:
+        raise LabError("demo_file", file=file, line=line, reason=reason)
+
+    root = compose(file, wrong)
+    assert root is not None  # or it would have been told
+    given: dict[str, Any] = {}
+    texts = {each.name for each in fields(DemoWords)}
+    for key, value in root.value:
+        line = cast(int, key.start_mark.line) + 1
+        if key.value not in texts:
+            wrong(line, f"unknown key `{key.value}`; known are {', '.join(sorted(texts))}")
+        wanted = str if key.value in ("law", "trick") else dict
+        given[key.value] = _plain(value)
+        if not isinstance(given[key.value], wanted):
+            wrong(line, f"`{key.value}` must be {'text' if wanted is str else 'a line each name'}")
+    return DemoWords(**given)
+
+
+def _plain(node: Any) -> object:
+    """Text as text; `name: text` lines as a dictionary; None for anything else."""
+    if isinstance(node.value, str):
+        return node.value.strip()
+    pairs = [(key.value, _plain(value)) for key, value in node.value if isinstance(key.value, str)]
+    return dict(pairs) if all(isinstance(value, str) for _, value in pairs) else None
