@@ -19,11 +19,12 @@ class ProofView:
     """What `bindings` bound (the learner's own draw if `own`), what came back, what it decides.
 
     `measured` is the run's value of the number that was asked, where a claim compares one with
-    `answer`; `values` are the metrics the claims name.
+    `answer`; `values` are the metrics the claims name, `demo` says what they are.
     """
 
     bindings: Bindings
     own: bool
+    demo: Demo
     report: Report
     judgement: Judgement
     measured: Number | None
@@ -65,7 +66,7 @@ def view(
             values |= {name: names[name] for name in metrics}
             if measured is None and "answer" in key_names(question):
                 measured = _compared_with_answer(claim, names)
-    return ProofView(bindings, own, report, judgement, measured, values)
+    return ProofView(bindings, own, demo, report, judgement, measured, values)
 
 
 def _compared_with_answer(claim: Formula, names: Mapping[str, Value]) -> Number | None:

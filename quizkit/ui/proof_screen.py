@@ -17,6 +17,7 @@ from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import show_number
 from quizkit.tutor.desk import Moment
 from quizkit.ui.chart import Chart, charts
+from quizkit.ui.demo_words import DemoWords, demo_words
 from quizkit.ui.halt import halt
 from quizkit.ui.inline import CODE
 from quizkit.ui.parts import RIGHT, WRONG, below, colon, pairs, section
@@ -30,7 +31,8 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     """The run that was made for this question."""
     proof, lang = moment.proof, moment.lang
     assert proof is not None
-    parts = section(say("ui.proof", lang), *_setting(moment, proof))
+    words = demo_words(proof.demo, lang)
+    parts = section(say("ui.proof", lang), *_setting(moment, proof, words))
     if proof.judgement.reason:
         reason = say("ui.no_decision", lang, reason=proof.judgement.reason)
         return [*parts, Text(reason, WRONG, overflow="fold")]
@@ -38,8 +40,8 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     for chart in telling(charts(proof.report.timeline, proof.report.ranks), proof):
         parts += picture(chart, width, lang)
     parts += halt(proof.report, lang)
-    parts += _checks(proof.report, lang)
-    parts += _metrics(proof, lang)
+    parts += _checks(proof.report, words, lang)
+    parts += _metrics(proof, words, lang)
     parts += _claims(moment, proof, plain)
     parts += _prediction(moment, proof)
     word = say("ui.proved" if proof.holds else "ui.not_proved", lang)
@@ -70,7 +72,7 @@ def show_value(value: Value) -> str:
     return str(value) if isinstance(value, bool | str) else show_number(value)
 
 
-def _setting(moment: Moment, proof: ProofView) -> list[RenderableType]:
+def _setting(moment: Moment, proof: ProofView, words: DemoWords) -> list[RenderableType]:
     """Which run it was, in one line, and whether it was of the learner's own numbers."""
     report, lang = proof.report, moment.lang
     planted = f" --break {report.broken}" if report.broken else ""
@@ -81,6 +83,7 @@ def _setting(moment: Moment, proof: ProofView) -> list[RenderableType]:
     ]
     if report.broken:
         lines.append(Text(say("ui.broken", lang, broken=report.broken), overflow="fold"))
+        lines.append(below(Text(words.breaks[report.broken], "dim", overflow="fold")))
     if proof.bindings:
         bound = ", ".join(f"{name}={show_value(each)}" for name, each in proof.bindings.items())
         key = "ui.own" if proof.own else "ui.nearest" if moment.asked.values else "ui.set_to"
@@ -120,17 +123,17 @@ def _off(said: float, measured: float, lang: Lang) -> str:
     return say("ui.off", lang, error=f"{percent:.0f}%" if percent >= 100 else f"{percent:.3g}%")
 
 
-def _metrics(proof: ProofView, lang: Lang) -> list[RenderableType]:
+def _metrics(proof: ProofView, words: DemoWords, lang: Lang) -> list[RenderableType]:
     if not proof.values:
         return []
-    rows: list[tuple[str, RenderableType]] = []
+    lines: list[RenderableType] = []
     for name, value in proof.values.items():
         how = proof.report.how.get(name, "")
-        shown = Text(show_value(value), overflow="fold")
-        rows.append(
-            (name, shown.append(f"  {say(f'ui.how_{how}', lang)}", "dim") if how else shown)
-        )
-    return section(say("ui.metrics", lang), pairs(rows))
+        shown = Text.assemble(f"{name} = ", (show_value(value), "bold"), overflow="fold")
+        if how:
+            shown.append(f"  {say(f'ui.how_{how}', lang)}", "dim")
+        lines += [shown, below(Text(words.watch.get(name, ""), "dim", overflow="fold"))]
+    return section(say("ui.metrics", lang), *lines)
 
 
 def _claims(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType]:
@@ -252,7 +255,7 @@ def _instead(judged: Judged, names: Mapping[str, Value]) -> Mapping[str, Value]:
         return names
 
 
-def _checks(report: Report, lang: Lang) -> list[RenderableType]:
+def _checks(report: Report, words: DemoWords, lang: Lang) -> list[RenderableType]:
     """What the demo checked by itself: that all holds, or what does not."""
     failing = [check for check in report.checks if not check.holds]
     if not failing:
@@ -265,7 +268,7 @@ def _checks(report: Report, lang: Lang) -> list[RenderableType]:
             say(
                 "ui.check_fails",
                 lang,
-                name=check.name,
+                name=words.check(check.name),
                 measured=show_value(check.measured),
                 relation=check.relation,
                 expected=show_value(check.expected),

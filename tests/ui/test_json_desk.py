@@ -15,6 +15,7 @@ from quizkit.bank.entry import entry
 from quizkit.bank.reader import Bank
 from quizkit.diary import Diary
 from quizkit.errors import LabError
+from quizkit.lab.catalogue import find
 from quizkit.lab.excerpt import Excerpt
 from quizkit.lab.report import Report, Timeline
 from quizkit.proof.judge import Judgement
@@ -126,7 +127,7 @@ def bank(tmp_path: Path) -> Bank:
 def prove(asked: Asked, _: object) -> ProofView:
     if asked.question.id == "t/why":
         raise LabError("torch_missing", python="python")
-    return ProofView({}, True, REPORT, Judgement((), ()), 0.25, {})
+    return ProofView({}, True, find("pipeline"), REPORT, Judgement((), ()), 0.25, {})
 
 
 class Sink(io.BytesIO):
