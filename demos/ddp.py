@@ -5,8 +5,7 @@ The trick
     are made, and never again: from one start, by one gradient and one update each, they stay one.
     The ranks' gradients are summed by a ring and divided by N. That is the big batch's gradient
     only if all tokens then weigh the same: each rank divides its SUM of losses by the tokens of all
-    ranks (times N, as the mean divides by N). With its own mean a token weighs more where there
-    are few: a mean of means.
+    ranks (times N, as the mean divides by N). A mean of means favours ranks with few tokens.
 
     Replicated: weights, the mean gradient, optimizer state. Not: samples, activations, losses. A
     buffer (batch norm's running mean) is not summed: at every forward rank 0's replaces the others.
@@ -17,6 +16,7 @@ Watch
     mean_weight               what a token here weighs in a mean of means, over what it should
     mean_error (shared)       relative error of the gradient of a mean of means
     sum_scale (shared)        averaged gradient of sums of losses: its length over the right one
+    grad_scale (shared)       length of the first gradient applied, over that of torch's DDP
     grad_error (shared)       largest difference from one process with all tokens, at any step
     drift                     distance of weights and momentum from rank 0's after the last step
     pushed_weight_gap         from rank 0's, in a forward after the rank added its number to them
@@ -210,12 +210,11 @@ def main(
 
     model, momentum = deepcopy(drawn), [torch.zeros_like(w) for w in drawn.parameters()]
     outputs, gradients = train(model, momentum, *mine, steps)
-    true_outputs, true_gradients, true_ends = alone(deepcopy(origin), *everything, steps)
+    expected, true_gradients, true_ends = alone(deepcopy(origin), *everything, steps)
     ends, right = row([*model.parameters(), *momentum]), true_gradients[0]
-    output_error = max_error(outputs, true_outputs.chunk(n)[rank()])
     grad_error = max(map(max_error, gradients, true_gradients))
     seen = torch.lerp(inputs[0].mean(0), origin.seen, 0.9 ** (steps - 1))
-    check("outputs equal one process", output_error, "<", 1e-12)
+    check("outputs equal one process", max_error(outputs, expected.chunk(n)[rank()]), "<", 1e-12)
     check("gradients equal one process", grad_error, "<", 1e-12)
     check("weights and momentum equal one process", max_error(ends, true_ends), "<", 1e-12)
     check("replicas stay alike", from_rank_0(ends), "==", 0.0)
@@ -245,6 +244,7 @@ def main(
         "mean_weight": compared((pull(cross_entropy) / pull(share_of_loss)).item()),
         "mean_error": shared(compared(relative(theirs[1], right))),
         "sum_scale": shared(compared((theirs[2].norm() / right.norm()).item())),
+        "grad_scale": shared(compared((gradients[0].norm() / theirs[0].norm()).item())),
         "grad_error": shared(compared(everyone(grad_error).max().item())),
         "drift": compared(from_rank_0(ends)),
         "pushed_weight_gap": compared(kept[1]),

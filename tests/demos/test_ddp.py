@@ -27,6 +27,7 @@ def test_replicas_are_one_big_batch_and_means_of_means_are_not(
     assert (measured["mean_error"] < 1e-12) == (ranks == 1 or extra == 0)
     assert measured["sum_scale"] == pytest.approx(sum(held) / ranks)
     assert measured["drift"] == [0.0] * ranks
+    assert measured["grad_scale"] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("ranks", [1, 3, 4])
@@ -62,7 +63,9 @@ def test_what_a_break_leaves_right(run: Run) -> None:
     after = "weights and momentum equal one process"
     # Wrong, and alike on all ranks: comparing replicas cannot find it.
     assert failed(run(3, "mean-of-means")) == ["gradients equal one process", after]
+    # Nor can it find N times the gradient: its length is what tells that from 1/N of it.
     assert "replicas stay alike" not in failed(run(3, "sum-not-divided"))
+    assert run(3, "sum-not-divided")["metrics"]["grad_scale"] == pytest.approx(3)
     # Equally many tokens hide a mean of means.
     assert run(3, "mean-of-means", extra=0)["verdict"] == "pass"
     # Buffers touch no gradient.
