@@ -8,26 +8,26 @@ The trick
     --imbalance: stage 0 is that much slower (1F1B wins). --hop: a message's time (GPipe does).
 
 Watch
-    bubble_gpipe (shared)     idle share of the step, (p - 1) / (m + p - 1) when stages are equal
-    bubble_1f1b (shared)      the same for 1F1B
-    overhead_gpipe (shared)   idle time over useful time, (p - 1) / m: the other convention
-    overhead_1f1b (shared)    the same for 1F1B
-    makespan_gpipe (shared)   length of the step on the virtual clock
-    makespan_1f1b (shared)    the same for 1F1B
-    first_backward_gpipe      when each stage starts its first backward
-    first_backward_1f1b       the same for 1F1B
-    finish_gpipe              when each stage has nothing left to do
-    finish_1f1b               the same for 1F1B
-    peak_live_gpipe           most micro-batches whose activations are alive at once
-    peak_live_1f1b            the same for 1F1B
-    saved_bytes_gpipe         most bytes autograd kept at once for backwards to come
-    saved_bytes_1f1b          the same for 1F1B
-    backwards_1f1b            backwards each stage ran in 1F1B
-    stale_1f1b                those of them whose weights had changed since their forward
-    sent_messages             messages each rank sent in 1F1B (GPipe sends as many)
-    sent_bytes                bytes of these messages
-    grad_error (shared)       largest difference from one process that runs the full batch
-    grad_scale (shared)       length of 1F1B's gradient over the length of the right one
+    bubble_gpipe (shared)    idle share of GPipe's step, (p - 1) / (m + p - 1) when stages are equal
+    bubble_1f1b (shared)     idle share of 1F1B's step, (p - 1) / (m + p - 1) when stages are equal
+    overhead_gpipe (shared)  GPipe's idle time over useful time, (p - 1) / m: the other convention
+    overhead_1f1b (shared)   1F1B's idle time over useful time, (p - 1) / m: the other convention
+    makespan_gpipe (shared)  length of GPipe's step on the virtual clock
+    makespan_1f1b (shared)   length of 1F1B's step on the virtual clock
+    first_backward_gpipe     when each stage starts its first backward, GPipe
+    first_backward_1f1b      when each stage starts its first backward, 1F1B
+    finish_gpipe             when each stage has nothing left to do, GPipe
+    finish_1f1b              when each stage has nothing left to do, 1F1B
+    peak_live_gpipe          most micro-batches whose activations are alive at once, GPipe
+    peak_live_1f1b           most micro-batches whose activations are alive at once, 1F1B
+    saved_bytes_gpipe        most bytes autograd kept at once for backwards to come, GPipe
+    saved_bytes_1f1b         most bytes autograd kept at once for backwards to come, 1F1B
+    backwards_1f1b           backwards each stage ran in 1F1B
+    stale_1f1b               backwards of 1F1B whose weights had changed since their forward
+    sent_messages            messages each rank sent in 1F1B (GPipe sends as many)
+    sent_bytes               bytes each rank sent in 1F1B (GPipe sends as many)
+    grad_error (shared)      largest difference of either gradient from one process, full batch
+    grad_scale (shared)      length of 1F1B's gradient over the length of the right one
 
 Run
     quizkit demo pipeline --gpus 4

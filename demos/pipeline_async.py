@@ -9,27 +9,27 @@ The trick
     each update: one version, nothing late, and p - 1 slots (F + B) of idle time every time.
 
 Watch
-    versions_stash        most versions of its weights a stage held at once
-    versions_flush        the same with a flush before every update
-    weight_bytes_stash    bytes of these versions
-    weight_bytes_flush    the same with a flush
-    late_stash            most updates between a mini-batch's forward and its backward
-    late_flush            the same with a flush
-    last_met_stash        updates that the last mini-batch's forward had seen
-    peak_live_stash       most mini-batches between forward and backward at once
-    peak_live_flush       the same with a flush
-    idle_stash            idle time from a stage's first backward to its last forward
-    idle_flush            the same with a flush
-    makespan_stash (shared)  when the last of all mini-batches is done
-    makespan_flush (shared)  the same with a flush
-    bubble_stash (shared) idle share of that time
-    bubble_flush (shared) the same with a flush
-    updates_stash         updates of each stage
-    updates_flush         the same with a flush
-    changed_stash         backwards that ran with other weights than their forward
-    stash_error           weights after each update, against gradients at the versions recorded
-    flush_error           weights after each update, against one process that flushes as well
-    sync_gap              weights without a flush, against updates one after the other, none late
+    versions_stash           most versions of its weights a stage held at once, no flush
+    versions_flush           most versions of its weights a stage held at once, flushed
+    weight_bytes_stash       most bytes of weights a stage held at once, all versions, no flush
+    weight_bytes_flush       most bytes of weights a stage held at once, all versions, flushed
+    late_stash               most updates between a mini-batch's forward and backward, no flush
+    late_flush               most updates between a mini-batch's forward and backward, flushed
+    last_met_stash           updates that the last mini-batch's forward had seen, no flush
+    peak_live_stash          most mini-batches between forward and backward at once, no flush
+    peak_live_flush          most mini-batches between forward and backward at once, flushed
+    idle_stash               idle time from a stage's first backward to last forward, no flush
+    idle_flush               idle time from a stage's first backward to its last forward, flushed
+    makespan_stash (shared)  when the last of all mini-batches is done, no flush
+    makespan_flush (shared)  when the last of all mini-batches is done, flushed
+    bubble_stash (shared)    idle share of the time that all mini-batches take, no flush
+    bubble_flush (shared)    idle share of the time that all mini-batches take, flushed
+    updates_stash            updates of each stage, one after every backward, no flush
+    updates_flush            updates of each stage, a flush before each
+    changed_stash            backwards that ran with other weights than their forward, no flush
+    stash_error              weights without a flush, against gradients at the versions recorded
+    flush_error              weights when flushed, against one process that updates as often
+    sync_gap                 weights without a flush, against updates one after the other, none late
 
 Run
     quizkit demo pipeline-async --gpus 4

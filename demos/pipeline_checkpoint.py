@@ -3,30 +3,30 @@
 The trick
     L layers on p stages, l = L/p on each, in segments of k. The forward keeps the inputs of the
     segments; the backward runs one segment again, with the dice of its forward, then goes through
-    it. A unit is one boundary activation, and a layer keeps one: stage s peaks at
+    it. A unit is one boundary activation, and a layer keeps one (its mask: 1/8): stage s peaks at
     min(p - s, m) l/k + k units where it kept min(p - s, m) l. On one stage that is L/k + k, least
     at k = sqrt(L). Every forward runs twice: (2F + B)/(F + B), 4/3 if B = 2F. Without checkpoints
     stage 0 keeps p L/p = L layers at m >= p: more stages do not help it. Wrapping each Linear
     alone (leaf) saves nothing: what it would have kept it keeps as its input.
 
 Watch
-    kept_none_gpipe           most units kept at once, GPipe; a dropout mask is 1/8
-    kept_none_1f1b            most units kept at once, 1F1B
-    kept_segments_gpipe       most units kept at once with a checkpoint for each segment, GPipe
-    kept_segments_1f1b        most units kept at once with a checkpoint for each segment, 1F1B
-    kept_leaf_1f1b            most units kept at once with a checkpoint for each Linear, 1F1B
-    kept_torch_1f1b           most units kept at once with torch.utils.checkpoint instead, 1F1B
-    between_segments_gpipe    most units kept between two operations: the checkpoints alone, GPipe
-    between_segments_1f1b     most units kept between two operations: the checkpoints alone, 1F1B
-    forwards_none_1f1b        how often a layer ran forward for one micro-batch
-    forwards_segments_1f1b    forwards of a layer with a checkpoint for each segment
-    forwards_leaf_1f1b        forwards of a layer with a checkpoint for each Linear
-    makespan_none_gpipe (shared)        length of the step on the virtual clock, GPipe
-    makespan_none_1f1b (shared)         length of the step on the virtual clock, 1F1B
-    makespan_segments_gpipe (shared)    length of the step with a checkpoint for each segment, GPipe
-    makespan_segments_1f1b (shared)     length of the step with a checkpoint for each segment, 1F1B
-    error_segments_gpipe (shared)       gradients: how far from one process, GPipe
-    error_segments_1f1b (shared)        gradients: how far from one process, 1F1B
+    kept_none_gpipe         most boundary activations kept at once, no checkpoints, GPipe
+    kept_none_1f1b          most boundary activations kept at once, no checkpoints, 1F1B
+    kept_segments_gpipe     most boundary activations kept at once, segments checkpointed, GPipe
+    kept_segments_1f1b      most boundary activations kept at once, segments checkpointed, 1F1B
+    kept_leaf_1f1b          most boundary activations kept at once, Linears checkpointed, 1F1B
+    kept_torch_1f1b         most boundary activations kept at once, torch's own checkpoint, 1F1B
+    between_segments_gpipe  most boundary activations kept between operations: checkpoints, GPipe
+    between_segments_1f1b   most boundary activations kept between operations: checkpoints, 1F1B
+    forwards_none_1f1b      forwards of a layer for one micro-batch, no checkpoints
+    forwards_segments_1f1b  forwards of a layer for one micro-batch, segments checkpointed
+    forwards_leaf_1f1b      forwards of a layer for one micro-batch, Linears checkpointed
+    makespan_none_gpipe (shared)      length of the step, no checkpoints, GPipe
+    makespan_none_1f1b (shared)       length of the step, no checkpoints, 1F1B
+    makespan_segments_gpipe (shared)  length of the step with a checkpoint for each segment, GPipe
+    makespan_segments_1f1b (shared)   length of the step with a checkpoint for each segment, 1F1B
+    error_segments_gpipe (shared)     gradients with checkpoints: how far from one process, GPipe
+    error_segments_1f1b (shared)      gradients with checkpoints: how far from one process, 1F1B
 
 Run
     quizkit demo pipeline-checkpoint --gpus 4
