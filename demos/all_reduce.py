@@ -6,29 +6,31 @@ The trick
     ends up with one finished chunk. In N-1 more steps the finished chunks go round once more and
     are only copied (all-gather). Every link carries one chunk in every step, and there is no root.
 
-    Gather and broadcast moves as many bytes in all, but the root is one end of every message.
-    A tree needs the fewest rounds, but each of its messages is the whole payload: trees for short
-    messages, rings for long ones. Set --hop-cost and --byte-cost to find where they cross.
+    Gather and broadcast moves as many bytes in all, but the root is one end of every message. Of
+    the three a tree needs the fewest rounds, but each of its messages is the whole payload: trees
+    for short messages, rings for long ones. Set --hop-cost and --byte-cost to find where they
+    cross.
 
     A chunk is added up along one path and then copied, so all ranks hold the same bits. Ring and
     tree add in different orders, so from three ranks on their last bits differ.
 
 Watch
-    payload_bytes (shared)     what each rank brings to the sum
-    sent_bytes_ring            handed to the wire by the ring: 2(N-1)/N of the payload if N divides
+    payload_bytes (shared)     bytes each rank brings to the sum
+    sent_bytes_ring            bytes a rank sends in the ring: 2(N-1)/N of the payload if N divides
                                the length, else 2(N-1) chunks of the length / N rounded up
-    sent_messages_ring         one in each of its 2(N-1) steps
-    sent_bytes_reduce_scatter  the first half of the ring alone: (N-1) chunks
-    sent_bytes_naive           gather and broadcast: the root sends N-1 payloads, the others one
-    sent_messages_naive        messages of gather and broadcast
-    sent_bytes_tree            reduce up a tree and broadcast down it: a payload for every edge used
-    sent_messages_tree         messages of the tree
-    time_ring (shared)         virtual time: a message keeps both of its ends busy for
+    sent_messages_ring         messages a rank sends in the ring: one in each of its 2(N-1) steps
+    sent_bytes_reduce_scatter  bytes a rank sends in the first half of the ring: N-1 chunks
+    sent_bytes_naive           bytes a rank sends in gather and broadcast: N-1 payloads at the root,
+                               elsewhere one
+    sent_messages_naive        messages a rank sends in gather and broadcast
+    sent_bytes_tree            bytes a rank sends up a tree and down: a payload for each neighbour
+    sent_messages_tree         messages a rank sends up a tree and down it
+    time_ring (shared)         virtual time of the ring: a message keeps both of its ends busy for
                                hop_cost + byte_cost * bytes; by default this counts the rounds
-    time_naive (shared)        the same for gather and broadcast
-    time_tree (shared)         the same for the tree
-    finished_chunk             the one chunk that holds all ranks' parts after the reduce-scatter
-    max_error (shared)         largest difference of the three from dist.all_reduce
+    time_naive (shared)        virtual time of gather and broadcast; by default its rounds
+    time_tree (shared)         virtual time of the tree; by default its rounds
+    finished_chunk             the chunk this rank has all parts of after the reduce-scatter
+    max_error (shared)         largest difference of ring, gather and tree from dist.all_reduce
     order_error (shared)       largest difference between ring and tree: only the order of adding
     identical (shared)         whether all ranks hold the same bits after the ring
 

@@ -15,29 +15,33 @@ The trick
 
 Watch
     unlike (shared)            ranks whose bits are not those of rank 0, after the ring in fp32
-    rerun_differ (shared)      sums that change when the same ring runs again
-    differ_halves (shared)     share of sums with other bits: a reduce-scatter whose paths begin one
-                               rank further, then an all-gather
-    differ_gathered (shared)   the same where each rank gathers all parts and adds from rank 0 on
-    differ_pairs (shared)      the same where parts are added in pairs, and the sums in pairs
-    differ_integers (shared)   the same for integers, all the ways together
-    differ_dealt (shared)      `parts` fp32 gradients in a chain: two and two, as on half the ranks
+    rerun_differ (shared)      sums that get other bits when the same fp32 ring runs again
+    differ_halves (shared)     share of sums with other bits than the ring's: a reduce-scatter whose
+                               paths begin one rank further, then an all-gather
+    differ_gathered (shared)   share of sums with other bits than the ring's if each rank gathers
+                               all parts and adds from rank 0 on
+    differ_pairs (shared)      share of sums with other bits than the ring's if parts are added in
+                               pairs, and the sums in pairs
+    differ_integers (shared)   share of integer sums unlike the ring's: halves, gathered and pairs,
+                               all three together
+    differ_dealt (shared)      share of sums with other bits if `parts` fp32 gradients are added in
+                               twos before the chain, as on half the ranks
     ones_bf16 (shared)         a one from each of `ones` ranks, added in a chain in bf16
-    ones_fp16 (shared)         the same in fp16
-    ones_pairs (shared)        in bf16, in pairs
-    lost_sum_first (shared)    entries of an fp16 gradient that are not finite: summed, then divided
-    lost_divide_first (shared) the same: divided, then summed
-    mean_divide_first (shared) what then is the mean of `gradient`, an equal one from every rank
-    error_once (shared)        exact sum rounded to bf16 once: relative to fp64, root mean square
-    error_ring (shared)        the ring, bf16 at every hop
-    error_owner (shared)       bf16 sent to the owner of the chunk, added there in fp32
-    error_wide (shared)        the ring in fp32, rounded at the end
-    sent_bytes_ring            bytes of the bf16 ring
-    sent_bytes_owner           of sending to the owner, and gathering
-    sent_bytes_wide            of the fp32 ring
-    error_chain (shared)       `parts` gradients in bf16, added in a chain, relative to error_parts
-    error_pairs (shared)       the same in pairs
-    error_parts (shared)       their exact sum rounded once
+    ones_fp16 (shared)         a one from each of `ones` ranks, added in a chain in fp16
+    ones_pairs (shared)        a one from each of `ones` ranks, added in pairs in bf16
+    lost_sum_first (shared)    entries not finite in a mean of fp16 gradients: summed, then divided
+    lost_divide_first (shared) entries not finite in a mean of fp16 gradients: divided, then summed
+    mean_divide_first (shared) fp16 mean of `gradient`, an equal one from every rank, divided first
+    error_once (shared)        relative error, root mean square: the exact sum rounded to bf16 once
+    error_ring (shared)        relative error of a ring with bf16 at every hop
+    error_owner (shared)       relative error if bf16 goes to its chunk's owner, who adds in fp32
+    error_wide (shared)        relative error of a ring in fp32, rounded to bf16 at the end
+    sent_bytes_ring            bytes a rank sends in the bf16 ring
+    sent_bytes_owner           bytes a rank sends if bf16 goes to its chunk's owner, then to all
+    sent_bytes_wide            bytes a rank sends in the fp32 ring
+    error_chain (shared)       error of `parts` bf16 gradients added in a chain, over rounding once
+    error_pairs (shared)       error of `parts` bf16 gradients added in pairs, over rounding once
+    error_parts (shared)       relative error of the sum of `parts` bf16 gradients, rounded once
 
 Run
     quizkit demo all-reduce-rounding --gpus 4

@@ -8,32 +8,32 @@ The trick
     Both need a power of two. Ranks beyond it hand their payload in first and get the sum back:
     up to two more rounds, and one payload more for the ranks that help.
 
-    A tree has no such need, but its inner ranks send thrice what a leaf does. Take two trees, each
-    for half of the payload, so laid over the ranks that nobody is inner in both: number the ranks
+    A tree has no such need, but its inner ranks send up to thrice what a leaf does. Take two trees,
+    each for half of the payload, so laid over the ranks that nobody is inner in both: number ranks
     from 1, read the numbers as a search tree in which odd ones are leaves, and shift the numbering
     by one for the second tree. Cut into pieces, the next one climbs before the last has arrived.
 
 Watch
-    payload_bytes (shared)   what each rank brings to the sum
-    sent_bytes_ring          handed to the wire by a ring, for comparison
-    sent_bytes_halving       halving and doubling: a ring's bytes, if N is a power of two
-    sent_bytes_doubling      whole payloads traded: log2 N of them
-    sent_bytes_one_tree      one binary tree: three payloads where a rank has two children
-    sent_bytes_two_trees     two trees for half of the payload each: two payloads at most
-    sent_messages_ring       messages handed to the wire
-    sent_messages_halving    the same for halving and doubling
-    sent_messages_doubling   the same for doubling
-    sent_messages_one_tree   the same for one tree
-    sent_messages_two_trees  the same for two trees
+    payload_bytes (shared)   bytes each rank brings to the sum
+    sent_bytes_ring          bytes a rank sends in a ring, for comparison
+    sent_bytes_halving       bytes a rank sends by halving and doubling: a ring's, for N = 2^k
+    sent_bytes_doubling      bytes a rank sends if whole payloads are traded: log2 N of them
+    sent_bytes_one_tree      bytes a rank sends in a binary tree: a payload for each neighbour
+    sent_bytes_two_trees     bytes a rank sends in two trees, each for a half: two payloads at most
+    sent_messages_ring       messages a rank sends in a ring
+    sent_messages_halving    messages a rank sends by halving and doubling
+    sent_messages_doubling   messages a rank sends if whole payloads are traded
+    sent_messages_one_tree   messages a rank sends in one tree
+    sent_messages_two_trees  messages a rank sends in two trees
     inner_in                 trees, of the two, in which this rank has children
-    time_ring (shared)       virtual time: a message takes byte_cost * bytes of its sender's time
+    time_ring (shared)       virtual time of a ring: a message takes byte_cost * bytes at its sender
                              and arrives hop_cost later; by default the longest chain of messages
-    time_halving (shared)    the same for halving and doubling
-    time_doubling (shared)   the same for doubling
-    time_one_tree (shared)   the same for one tree
-    time_two_trees (shared)  the same for two trees
-    max_error (shared)       largest difference of them all from dist.all_reduce
-    unlike (shared)          algorithms after which some rank holds other bits than rank 0
+    time_halving (shared)    virtual time of halving and doubling
+    time_doubling (shared)   virtual time of trading whole payloads
+    time_one_tree (shared)   virtual time of one tree
+    time_two_trees (shared)  virtual time of two trees
+    max_error (shared)       largest difference of all five ways from dist.all_reduce
+    unlike (shared)          ways, of the five, after which some rank holds other bits than rank 0
 
 Run
     quizkit demo all-reduce-trees --gpus 4

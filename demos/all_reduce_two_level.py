@@ -6,29 +6,34 @@ The trick
     g-th (all-reduce), and collect the parts inside the node (all-gather).
 
     A flat ring through one node after the other leaves a node at one rank only, with what any rank
-    of a ring sends: 2(N-1)/N S, against 2(M-1)/M S by two levels. With two nodes that is much
-    more, with many nodes the same: not a g-th of it. What two levels save is steps; and what leaves
-    is spread over g ranks, each with a network card of its own. g flat rings, each for a g-th of
-    the payload and leaving at another rank, spread it as well, but keep their many steps. Traffic
-    does grow g-fold where a ring changes nodes at every step, or where rails sum whole payloads.
+    of N = gM in a ring sends: 2(N-1)/N S. By two levels the g ranks of a node send 2(M-1)/M S out
+    of it together. With two nodes that is much less, with many nodes about the same: never a g-th.
+    What two levels save is steps; and what leaves is spread over g ranks, each with a network card
+    of its own. g flat rings, each for a g-th of the payload and leaving at another rank, spread it
+    as well, but keep their many steps. Traffic does grow g-fold where a ring changes nodes at every
+    step, or where rails sum whole payloads.
 
 Watch
-    payload_bytes (shared)    what each rank brings to the sum
-    sent_bytes_flat           handed to the wire by one flat ring
-    sent_bytes_two_level      the same by two levels
-    crossing_bytes_flat       of what the flat ring sends, bytes for a rank of another node
-    crossing_bytes_rails      the same for g flat rings, each of which leaves at another rank
-    crossing_bytes_scattered  the same for a flat ring that changes nodes at every step
-    crossing_bytes_two_level  the same for two levels
-    sent_messages_flat        messages handed to the wire by the flat ring
-    sent_messages_two_level   the same by two levels
-    crossing_messages         of those of two levels, messages for another node
-    time_flat (shared)        virtual time: a message keeps its ends busy for hop_cost + byte_cost *
-                              bytes, between nodes `slow` times as long; by default: steps
-    time_rails (shared)       the slowest of the g rings, all at once and in nobody's way
-    time_scattered (shared)   the ring that changes nodes at every step
-    time_two_level (shared)   two levels
-    max_error (shared)        largest difference of the four from dist.all_reduce
+    payload_bytes (shared)    bytes each rank brings to the sum
+    sent_bytes_flat           bytes a rank sends in one flat ring
+    sent_bytes_two_level      bytes a rank sends by two levels
+    crossing_bytes_flat       bytes a rank sends to another node in one flat ring
+    crossing_bytes_rails      bytes a rank sends to another node in g flat rings, each of which
+                              leaves at another rank
+    crossing_bytes_scattered  bytes a rank sends to another node in a flat ring that changes nodes
+                              at every step
+    crossing_bytes_two_level  bytes a rank sends to another node by two levels
+    sent_messages_flat        messages a rank sends in the flat ring
+    sent_messages_two_level   messages a rank sends by two levels
+    crossing_messages         messages a rank sends to another node by two levels
+    time_flat (shared)        virtual time of the flat ring: a message keeps its ends busy for
+                              hop_cost + byte_cost * bytes, between nodes `slow` times as long; by
+                              default: steps
+    time_rails (shared)       virtual time of the slowest of g flat rings, all at once and in
+                              nobody's way
+    time_scattered (shared)   virtual time of the ring that changes nodes at every step
+    time_two_level (shared)   virtual time of two levels
+    max_error (shared)        largest difference of all four ways from dist.all_reduce
     unlike (shared)           ranks that hold other bits than rank 0 after two levels
 
 Run

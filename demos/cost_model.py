@@ -15,22 +15,24 @@ The trick
     pair that has them to itself.
 
 Watch
-    payload_bytes (shared)     what each rank brings to the sum
-    time_message (shared)      virtual time of one message of that size
+    payload_bytes (shared)     bytes each rank brings to the sum
+    time_message (shared)      virtual time of one message with the whole payload
     time_ring (shared)         virtual time of the ring all-reduce
-    time_ring_slow (shared)    the same if the link from the last rank to rank 0 is --slow-link
-                               times as slow
+    time_ring_slow (shared)    virtual time of the ring if the link from the last rank to rank 0 is
+                               --slow-link times as slow
     time_tree (shared)         virtual time of the tree
-    alpha_fit (shared)         latency, as fitted on the virtual clock
-    beta_fit (shared)          price of a byte, as fitted
-    predicted_ring (shared)    what the fitted numbers say of the ring
-    predicted_tree (shared)    what they say of the tree
-    crossover (shared)         bytes at which ring and tree take as long, from the fitted numbers
-    crossover_clock (shared)   the same from ring and tree themselves, timed at two sizes
+    alpha_fit (shared)         latency of a message, as fitted on the virtual clock
+    beta_fit (shared)          price of a byte, as fitted on the virtual clock
+    predicted_ring (shared)    time of the ring that the fitted numbers predict
+    predicted_tree (shared)    time of the tree that the fitted numbers predict
+    crossover (shared)         bytes at which ring and tree take as long, from the fitted numbers; 0
+                               if the ring needs no more steps
+    crossover_clock (shared)   bytes at which ring and tree take as long, from both at two sizes
     wall_alpha_us (shared)     latency between rank 0 and 1 on the wall clock, in microseconds
     wall_ns_per_byte (shared)  price of a byte on the wall clock, in nanoseconds
-    wall_misfit (shared)       largest relative error of that line at the sizes it was fitted on
-    wall_ring (shared)         the ring on the wall clock, over what the line predicts
+    wall_misfit (shared)       largest relative error of the line fitted on the wall clock, at the
+                               sizes it was fitted on
+    wall_ring (shared)         the ring on the wall clock, over what the line fitted there predicts
 
 Run
     quizkit demo cost-model --gpus 4
