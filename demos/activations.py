@@ -11,29 +11,29 @@ The trick
     layer's input alone (full) costs one more forward, messages and all.
 
 Watch
-    bytes_none_tp         kept for one layer's backward, bf16, statistics of the norms apart
-    bytes_none_sp         the same with sequence parallelism
-    bytes_selective_tp    with the attention core recomputed
-    bytes_selective_sp    the same with sequence parallelism
-    bytes_full_tp         with the layer recomputed: its input
-    bytes_full_sp         the same with sequence parallelism: a shard of it
-    attention_bytes_tp    part of bytes_none_tp: attention with its norm; the rest is the MLP's
-    attention_bytes_sp    the same with sequence parallelism
-    norm_bytes_tp         kept besides, and left out by the law: each norm's mean and deviation
-    norm_bytes_sp         the same with sequence parallelism
-    peak_bytes_full_tp    most bytes at once, layer recomputed, these statistics included
-    peak_bytes_full_sp    the same with sequence parallelism
+    bytes_none_tp         bytes kept for a layer's backward, bf16, statistics of the norms apart
+    bytes_none_sp         bytes kept for a layer's backward, bf16, sequence parallelism on
+    bytes_selective_tp    bytes kept if the attention core is recomputed
+    bytes_selective_sp    bytes kept if the attention core is recomputed, sequence parallelism on
+    bytes_full_tp         bytes kept if the layer is recomputed: its input
+    bytes_full_sp         bytes kept if the layer is recomputed, sequence parallelism on: a shard
+    attention_bytes_tp    what attention and its norm keep of bytes_none_tp; the rest is the MLP's
+    attention_bytes_sp    what attention and its norm keep of bytes_none_sp; the rest is the MLP's
+    norm_bytes_tp         bytes of each norm's mean and deviation, which the law leaves out
+    norm_bytes_sp         bytes of the norms' means and deviations, sequence parallelism on
+    peak_bytes_full_tp    most bytes at once if the layer is recomputed, norm statistics included
+    peak_bytes_full_sp    most bytes at once if the layer is recomputed, sequence parallelism on
     sent_forward_tp       bytes a rank sends in the forward: two all-reduces, each a ring
-    sent_forward_sp       the same in two all-gathers and two reduce-scatters
+    sent_forward_sp       bytes a rank sends in the forward: two all-gathers, two reduce-scatters
     sent_backward_tp      bytes a rank sends in the backward: two all-reduces
-    sent_backward_sp      the four halves, and two inputs gathered again
-    resent_full_tp        bytes it sends besides when the layer is recomputed: the forward's
-    resent_full_sp        the same with sequence parallelism
-    flops_none            of tp's matrix products in forward and backward, 2 a multiply-add
-    flops_selective       with the attention core recomputed
-    flops_full            with the layer recomputed: 4/3
+    sent_backward_sp      bytes a rank sends in the backward: four halves, two inputs gathered again
+    resent_full_tp        bytes a rank sends besides if the layer is recomputed: the forward's
+    resent_full_sp        bytes a rank sends besides if it recomputes, sequence parallelism on
+    flops_none            FLOPs of a tp rank's matrix products, forward and backward, multiply-add 2
+    flops_selective       FLOPs of a tp rank if the attention core is recomputed
+    flops_full            FLOPs of a tp rank if the layer is recomputed: 4/3 of flops_none
     out_error             largest difference of outputs from one process, fp64, same dropout
-    grad_error            the same for all gradients, in both layouts and all recomputations
+    grad_error            largest difference of any gradient from one process, both layouts
 
 Run
     quizkit demo activations --gpus 4

@@ -10,29 +10,29 @@ The trick
     --spread: how far the mean of a shard lies from the next one's.
 
 Watch
-    layer_norm_off (shared)         difference from one process, as a share of its length
-    layer_norm_grad_off (shared)    the same for the gradient of its input
-    layer_norm_weight_off (shared)  for those of weight and bias, of which each rank has a slice
-    rms_norm_off (shared)           for RMS norm
-    rms_norm_grad_off (shared)      for the gradients of its input and its weight
-    softmax_off (shared)            for softmax
-    softmax_grad_off (shared)       for its gradient
-    softmax_handed_on_off (shared)  for its gradient, were the sum's handed on as it is
-    loss_off (shared)               for log-sum-exp, a loss that every rank has whole
-    loss_grad_off (shared)          for its gradient
-    loss_reduced_off (shared)       for its gradient, were the sum's all-reduced
-    loss_reduced_scale (shared)     length of that one over the length of the right one
-    variance (shared)               of the first row, from its shards
-    variance_within (shared)        mean of the variances of these shards
-    batch_norm_off (shared)         for batch norm with its channels cut, and its gradient
-    batch_norm_rows_off (shared)    for batch norm with its rows cut
-    layer_norm_rows_off (shared)    for layer norm with its rows cut, and its input's gradient
-    weight_rows_off (shared)        for its weight's gradient then, left as each rank has it
-    gelu_off (shared)               for GELU of a product whose columns are cut, and its gradient
-    gelu_partial_off (shared)       for the sum of GELUs of partial products
+    layer_norm_off (shared)         layer norm's gap from one process, over the right length
+    layer_norm_grad_off (shared)    relative gap of the gradient of layer norm's input
+    layer_norm_weight_off (shared)  relative gaps of layer norm's weight and bias gradients, summed
+    rms_norm_off (shared)           RMS norm's gap from one process, over the right length
+    rms_norm_grad_off (shared)      relative gaps of RMS norm's input and weight gradients, summed
+    softmax_off (shared)            softmax's gap from one process, over the right length
+    softmax_grad_off (shared)       relative gap of softmax's gradient
+    softmax_handed_on_off (shared)  relative gap of softmax's gradient, the sum's handed on as it is
+    loss_off (shared)               relative gap of log-sum-exp, a loss that every rank has whole
+    loss_grad_off (shared)          relative gap of log-sum-exp's gradient
+    loss_reduced_off (shared)       relative gap of log-sum-exp's gradient, the sum's all-reduced
+    loss_reduced_scale (shared)     its gradient's length over the right one, the sum's all-reduced
+    variance (shared)               variance of the first row, put together from its shards
+    variance_within (shared)        mean of the variances of the first row's shards
+    batch_norm_off (shared)         relative gaps of batch norm cut by channels and its gradient
+    batch_norm_rows_off (shared)    relative gap of batch norm cut by rows
+    layer_norm_rows_off (shared)    relative gaps of layer norm cut by rows and its input's gradient
+    weight_rows_off (shared)        relative gap of layer norm's weight gradient by rows, not summed
+    gelu_off (shared)               relative gaps of GELU of a product cut by columns, and gradient
+    gelu_partial_off (shared)       relative gap of the sum of GELUs of partial products
     norm_collectives                collectives in a layer norm's forward
-    softmax_collectives             in a softmax's
-    local_collectives               in those of batch norm by channels, GELU, layer norm by rows
+    softmax_collectives             collectives in a softmax's forward
+    local_collectives               collectives in batch norm by channels, GELU, layer norm by rows
 
 Run
     quizkit demo parallel-norm-softmax --gpus 4

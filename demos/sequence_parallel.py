@@ -12,23 +12,23 @@ The trick
     gathered input; `activations` keeps a shard of it and gathers once more in the backward.)
 
 Watch
-    norm_sent                 bytes sent while a norm of s / t tokens runs
-    norm_error                largest difference from the norm of all tokens
-    region_bytes_tp           kept for the backward by norm and dropout
-    region_bytes_sp           the same under sequence parallelism
-    calls_forward_tp          collectives in the forward
-    calls_forward_sp          the same under sequence parallelism
-    calls_backward_tp         collectives in the backward
-    calls_backward_sp         the same under sequence parallelism
-    sent_forward_tp           bytes a rank sends in the forward
-    sent_forward_sp           the same under sequence parallelism
-    sent_backward_tp          bytes a rank sends in the backward
-    sent_backward_sp          the same under sequence parallelism
-    norm_local_error          the norm's gradient before that sum: its distance from the truth
-    bias_local_error          the same for the bias added after the reduce-scatter
+    norm_sent                 bytes a rank sends while the norm of its s / t tokens runs
+    norm_error                largest difference of the norm of s / t tokens from that of all tokens
+    region_bytes_tp           bytes kept for the backward by norm and dropout, tensor parallelism
+    region_bytes_sp           bytes kept for the backward by norm and dropout, sequence parallelism
+    calls_forward_tp          collectives in the forward under plain tensor parallelism
+    calls_forward_sp          collectives in the forward under sequence parallelism
+    calls_backward_tp         collectives in the backward under plain tensor parallelism
+    calls_backward_sp         collectives in the backward under sequence parallelism
+    sent_forward_tp           bytes a rank sends in the forward under plain tensor parallelism
+    sent_forward_sp           bytes a rank sends in the forward under sequence parallelism
+    sent_backward_tp          bytes a rank sends in the backward under plain tensor parallelism
+    sent_backward_sp          bytes a rank sends in the backward under sequence parallelism
+    norm_local_error          a rank's gradient of the norm before the sum: how far it is off
+    bias_local_error          a rank's gradient of the second bias before the sum: how far it is off
     out_error                 largest difference of outputs from one process
-    matrix_grad_error         the same for the gradients of the matrices and the first one's bias
-    grad_error                the same for all other gradients: x, norm, bias
+    matrix_grad_error         largest difference of the gradients of the matrices and the first bias
+    grad_error                largest difference of the gradients of x, the norm and the second bias
     torch_owes_norm (shared)  1 if torch's own plan calls the norm's gradient a Partial sum
 
 Run

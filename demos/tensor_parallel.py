@@ -8,22 +8,22 @@ The trick
     that comes to it is the same on all ranks. Gradients of weight slices are never added up.
 
 Watch
-    f_forward_sums        all-reduces that f ran forward: none
-    f_backward_sums       and backward: one a block and micro-batch
-    g_forward_sums        all-reduces that g ran forward: one a block and micro-batch
-    g_backward_sums       and backward: none
+    f_forward_sums        all-reduces that f, before up, ran forward: none
+    f_backward_sums       all-reduces that f, before up, ran backward: one a block and micro-batch
+    g_forward_sums        all-reduces that g, after down, ran forward: one a block and micro-batch
+    g_backward_sums       all-reduces that g, after down, ran backward: none
     sent_forward          bytes each rank sent forward, 2(t-1)/t of tokens x hidden for each sum
-    sent_backward         bytes each rank sent backward: as many
+    sent_backward         bytes each rank sent backward, as many as forward
     elements_cut          weights a rank holds a slice of: up, its bias, and down
     elements_whole        weights every rank holds whole: the norms, and down's bias
     output_error          largest difference of the output from one process
     grad_error            largest difference of any gradient from one process
     grad_scale_first      length of the gradient of the first block's up over the right length
-    grad_scale_last       the same for the last block
+    grad_scale_last       length of the gradient of the last block's up over the right length
     norm_spread (shared)  how far the ranks' gradients of the first norm's scale are apart
     bias_times            how often a row-parallel product adds its bias
     column_dim (shared)   dimension of a weight that torch cuts for ColwiseParallel
-    row_dim (shared)      the same for RowwiseParallel
+    row_dim (shared)      dimension of a weight that torch cuts for RowwiseParallel
 
 Run
     quizkit demo tensor-parallel --gpus 4
