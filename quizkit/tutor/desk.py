@@ -40,12 +40,21 @@ class Command:
     """What the learner wants instead of answering.
 
     `value` is the grade (1-4) of `grade`, the words of `flag`; `draft` is whatever the desk wants
-    back in `Moment.draft` when it is asked again.
+    back in `Moment.draft` when it is asked again, `unsent` the text in it that nobody has read.
     """
 
     name: CommandName
     value: object = None
     draft: object = None
+    unsent: str = ""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while something was being typed, and the text."""
+
+    def __init__(self, unsent: str) -> None:
+        super().__init__()
+        self.unsent = unsent
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +132,7 @@ class Desk(Protocol):
     interactive: bool
 
     def meet(self, moment: Moment) -> Given | Command:
-        """Show the moment and wait. No more input is Command("quit")."""
+        """Show the moment and wait. No more input is Command("quit"). Raises Interrupted."""
         ...
 
     def busy(self, text: str) -> AbstractContextManager[object]:

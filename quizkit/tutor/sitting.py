@@ -80,12 +80,17 @@ class Sitting:
 
 def summed_up(
     past: Sequence[Sitting],
-    due_now: int,
-    next_due: datetime | None,
+    dates: Sequence[datetime],
+    now: datetime,
+    *,
+    spared: int,
     lang: Lang,
     names: Mapping[str, Text],
 ) -> Summary:
-    """What the questions of a session came to; one without a row was skipped."""
+    """What the questions of a session came to; one without a row was skipped.
+
+    `dates` are when the questions that were ever answered are due.
+    """
     rows = [sitting.row for sitting in past if sitting.row]
     wrong = [sitting for sitting in past if sitting.row and not sitting.row.right]
     myths = [sitting.verdict.myth for sitting in wrong if sitting.verdict]
@@ -96,8 +101,9 @@ def summed_up(
         seconds=sum(row.seconds for row in rows),
         wrong=tuple(dict.fromkeys(sitting.question.id for sitting in wrong)),
         myths={myth: myths.count(myth) for myth in myths if myth},
-        due_now=due_now,
-        next_due=next_due,
+        due_now=sum(date <= now for date in dates),
+        next_due=min((date for date in dates if date > now), default=None),
         lang=lang,
         names=names,
+        spared=spared,
     )

@@ -18,11 +18,11 @@ from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.corrected import corrected, flagged, stuck
 from quizkit.tutor.desk import Command, Desk, Given, Moment, Summary
 from quizkit.tutor.grade import grade
-from quizkit.tutor.lineup import due
 from quizkit.tutor.memory import Memory
 from quizkit.tutor.record import Clock, Effort, Recorder
 from quizkit.tutor.sitting import Sitting, summed_up
 from quizkit.tutor.turns import Turn, Turns
+from quizkit.tutor.unsent import Unsent
 from quizkit.tutor.verdict import Note, UnreadableError
 from quizkit.words import Lang, other, say
 
@@ -75,6 +75,7 @@ class Study:
         self._queue = queue(self._memory.cards)
         self._runs = runs
         self._recorder = Recorder(diary, clock)
+        self._unsent = Unsent(diary, clock, self._recorder.session)
         self._past: list[Sitting] = []
         self._left: dict[Turn, Sitting] = {}
         greeted = greeting(self._memory.cards) if greeting else None
@@ -106,15 +107,18 @@ class Study:
             # Its demo cannot be read: the others are asked all the same.
             self._message = (f"errors.{error.key}", error.values)
             return None
-        said: Note | None = ("study.again", {}) if turn.repeat else None
-        return Sitting(turn, asked, message=said, before=self._diary.last(turn.question))
+        before = self._diary.last(turn.question)
+        draft = self._unsent.text(question, before) or None
+        said: Note | None = ("study.unsent", {}) if draft else None
+        said = ("study.again", {}) if turn.repeat else said
+        return Sitting(turn, asked, draft=draft, message=said, before=before)
 
     def _question(self, sitting: Sitting) -> bool:
         """Until it is answered or left; False is the end of the session."""
         while True:
             sitting.message, self._message = sitting.message or self._message, None
             began = self._clock()
-            reply = self._desk.meet(self._moment(sitting))
+            reply = self._unsent.meet(self._desk, self._moment(sitting))
             sitting.spent += max(0.0, (self._clock() - began).total_seconds())
             sitting.message = None
             if isinstance(reply, Given):
@@ -157,15 +161,11 @@ class Study:
         row = self._recorder.answer(sitting.asked, self._lang, given.value, verdict, effort)
         sitting.given, sitting.verdict, sitting.row = given.value, verdict, row
         # Who thinks in one language and speaks in the other compares with how it is said there.
-        sitting.say = self._compares(sitting)
+        essay = isinstance(sitting.question, Essay) and sitting.question.say is not None
+        sitting.say = essay and self._elsewhere() is not None
         self._past.append(sitting)
         self._memory.refresh()
         return True
-
-    def _compares(self, sitting: Sitting) -> bool:
-        """Whether the spoken answer stands beside the learner's own words at once."""
-        question = sitting.question
-        return self._elsewhere() is not None and isinstance(question, Essay) and bool(question.say)
 
     def _elsewhere(self) -> Lang | None:
         return self._answer_in if self._answer_in != self._lang else None
@@ -287,13 +287,12 @@ class Study:
         return replace(moment, answer_in=self._elsewhere())
 
     def _summary(self) -> Summary:
-        now, cards = self._clock(), self._memory.cards
-        dates = [cards[each.id].due for each in self._entries if each.id in cards]
-        summary = summed_up(
+        cards = self._memory.cards
+        return summed_up(
             self._past,
-            due_now=len(due(self._entries, cards, now)),
-            next_due=min((date for date in dates if date > now), default=None),
+            [cards[each.id].due for each in self._entries if each.id in cards],
+            self._clock(),
+            spared=0 if len(self._queue) else self._queue.spared,
             lang=self._lang,
             names=self._myths,
         )
-        return replace(summary, spared=0 if len(self._queue) else self._queue.spared)

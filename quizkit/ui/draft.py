@@ -43,6 +43,11 @@ class Draft:
         return self.value if isinstance(self.value, str) else ""
 
     @property
+    def unsent(self) -> str:
+        """What was typed and nobody has read."""
+        return (self.typed or str(self.parts.get("text", ""))).strip()
+
+    @property
     def parts(self) -> dict[str, object]:
         """The value, as named parts."""
         value = self.value

@@ -6,7 +6,7 @@ from typing import cast, get_args
 from rich.console import RenderableType
 from rich.text import Text
 
-from quizkit.tutor.desk import Command, CommandName, Moment
+from quizkit.tutor.desk import Command, CommandName, Interrupted, Moment
 from quizkit.ui import keymap
 from quizkit.ui.draft import Draft
 from quizkit.ui.keymap import State
@@ -14,7 +14,7 @@ from quizkit.ui.keys import Keyboard
 from quizkit.ui.parts import footer, help_screen
 from quizkit.ui.question_screen import question_screen
 from quizkit.ui.screen import Screen
-from quizkit.ui.typing import InterruptedTyping, type_text, typed_ahead
+from quizkit.ui.typing import type_text, typed_ahead
 from quizkit.ui.verdict_screen import SECTIONS, Section, nothing_to_show, verdict_screen
 from quizkit.words import say
 
@@ -43,7 +43,7 @@ class Hand:
             while True:
                 key = self.keyboard.read()
                 if key == "eof":
-                    return Command("quit", draft=draft)
+                    return Command("quit", draft=draft, unsent=draft.unsent)
                 if key == "redraw":
                     self._paint(state, draft, last, prompt)
                     continue
@@ -73,9 +73,9 @@ class Hand:
         if name == "flag" and not self.moment.flagged:
             try:
                 value = self._flag()
-            except InterruptedTyping:
+            except Interrupted:
                 return None
-        return Command(cast("CommandName", name), value, draft)
+        return Command(cast("CommandName", name), value, draft, draft.unsent)
 
     def _help(self, state: State, last: int) -> None:
         """The keys of this state, until one is pressed."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order
-from quizkit.tutor.desk import Command, CommandName, Given, Moment
+from quizkit.tutor.desk import Command, CommandName, Given, Interrupted, Moment
 from quizkit.ui import keymap
-from quizkit.ui.draft import Draft
+from quizkit.ui.draft import Draft, draft_of
 from quizkit.ui.keymap import State
 from quizkit.ui.lines import Lines
 from quizkit.ui.parts import help_screen
@@ -46,7 +46,7 @@ class LineAsking:
 
     def answer(self) -> Given | Command:
         """An answer, or a command instead."""
-        # Only what was begun here is gone on from: lines once written cannot be mended.
+        # Lines once written cannot be mended: what is no essay is written anew.
         draft = self.moment.draft if isinstance(self.moment.draft, Draft) else Draft()
         order = self.moment.asked.order
         match self.moment.question:
@@ -70,7 +70,7 @@ class LineAsking:
             case Bug():
                 return self._bug(draft)
             case Essay():
-                return self._essay(draft)
+                return self._essay(draft_of(self.moment))
             case question:
                 unit = question.unit if isinstance(question, Numeric) else ""
                 wanted = say("ui.answer_in" if unit else "ui.answer", self.lang, unit=unit)
@@ -101,8 +101,13 @@ class LineAsking:
         written = draft.typed
         if draft.stage != "rubric":
             self._prompt(say("ui.line_essay", self.lang))
+            if written:  # what there is to go on from
+                self.lines.tell(written)
         while draft.stage != "rubric":
-            line = self.lines.read(_PROMPT)
+            try:
+                line = self.lines.read(_PROMPT)
+            except KeyboardInterrupt:
+                raise Interrupted(written) from None
             draft = draft.but(typed=written)
             heard = "" if line is None else self._heard(line, "compose", draft)
             if isinstance(heard, Command):
@@ -185,7 +190,7 @@ class LineAsking:
             self.lines.show(help_screen(state, self.lang, last, "lines"))
             return None
         if command and keymap.allows(state, command):
-            return Command(cast("CommandName", command), rest.strip() or None, draft)
+            return Command(cast("CommandName", command), rest.strip() or None, draft, draft.unsent)
         if command:  # known, but for another moment: `:p` before there is an answer
             self.lines.tell(say("ui.line_not_now", self.lang, command=word))
             return None
@@ -197,7 +202,7 @@ class LineAsking:
     def _end(self, draft: Draft) -> Command:
         self.ended = True
         self.lines.tell(say("ui.line_end", self.lang))
-        return Command("quit", draft=draft)
+        return Command("quit", draft=draft, unsent=draft.unsent)
 
     def _gives_up(self) -> bool:
         """An empty line asks back once: it counts as an answer."""

@@ -7,16 +7,15 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.text import Text
 
-from quizkit.tutor.desk import Command, Given, Moment, Page, Summary
+from quizkit.bank.model import Essay
+from quizkit.tutor.desk import Command, Given, Interrupted, Moment, Page, Summary
 from quizkit.ui.asking import Asking
-from quizkit.ui.draft import Draft
 from quizkit.ui.keys import Keyboard
 from quizkit.ui.line_desk import LineDesk
 from quizkit.ui.page import read_page
 from quizkit.ui.parts import section
 from quizkit.ui.screen import Screen
 from quizkit.ui.summary_screen import summary_screen
-from quizkit.ui.typing import InterruptedTyping
 from quizkit.ui.verdict_screen import Section, sections
 from quizkit.words import Lang, say
 
@@ -34,7 +33,7 @@ class TerminalDesk:
         self._lines = LineDesk(sys.stdin, sys.stdout)
         self._lang: Lang = lang
         self._narrow = False
-        self._unsent = ""
+        self._unsent, self._kept = "", False
         self._opened: Sequence[Section] = ()
         self._left = False
 
@@ -54,14 +53,14 @@ class TerminalDesk:
             return asking.verdict(self._opened)
         try:
             said = asking.answer()
-        except InterruptedTyping as interrupted:
-            self._give_back(interrupted.text)
+        except Interrupted as interrupted:
+            self._give_back(interrupted.unsent, isinstance(moment.question, Essay))
             raise
         self._left = asking.left
         self._opened = ()
         self._unsent = ""
         if isinstance(said, Command) and said.name == "quit":
-            self._unsent = _unsent(said.draft)
+            self._unsent, self._kept = said.unsent, isinstance(moment.question, Essay)
         return said
 
     @contextmanager
@@ -91,14 +90,15 @@ class TerminalDesk:
         if self._narrow:
             self._lines.end(summary)
             return
-        self._give_back(self._unsent)
+        self._give_back(self._unsent, self._kept)
         self._screen.add(summary_screen(summary))
 
-    def _give_back(self, unsent: str) -> None:
-        """What was typed and not handed in, to be copied: it goes nowhere else."""
+    def _give_back(self, unsent: str, kept: bool) -> None:
+        """What was typed and not handed in. Only an essay's text comes back by itself."""
         if unsent.strip():
             mine = Text(unsent.strip(), "italic", overflow="fold")
-            self._screen.add(*section(say("ui.unsent", self._lang), mine))
+            title = say("ui.unsent_kept" if kept else "ui.unsent", self._lang)
+            self._screen.add(*section(title, mine))
 
     def _is_narrow(self) -> bool:
         """Whether there is too little room for a screen; said once each time it happens."""
@@ -109,10 +109,3 @@ class TerminalDesk:
             self._narrow = True
             self._lines.tell(say("ui.narrow", self._lang, width=width, least=NARROWEST))
         return self._narrow
-
-
-def _unsent(draft: object) -> str:
-    """The text in a draft that nobody has seen yet."""
-    if not isinstance(draft, Draft):
-        return ""
-    return (draft.typed or str(draft.parts.get("text", ""))).strip()

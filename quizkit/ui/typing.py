@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from quizkit.tutor.desk import Interrupted
+
 if TYPE_CHECKING:
     from prompt_toolkit.data_structures import Size
     from prompt_toolkit.key_binding import KeyBindings
@@ -22,14 +24,6 @@ if TYPE_CHECKING:
 _REFRESH = 0.25
 _REDRAW = "redraw"
 _INTERRUPT = "interrupt"
-
-
-class InterruptedTyping(KeyboardInterrupt):
-    """Ctrl-C while something was being typed; whoever catches it can give the text back."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +51,7 @@ def type_text(
     `commands` is chord (`c-t`) to name; Ctrl-D on an empty line is the command `quit`. Several
     lines end with Alt-Enter (or Esc Enter), or with Enter on an empty last line. `deadline` is a
     moment of `time.monotonic`; what was typed by then is handed in. `redraw` paints what stands
-    above the prompt, after Ctrl-L, a resize, or a pause by Ctrl-Z. Raises InterruptedTyping.
+    above the prompt, after Ctrl-L, a resize, or a pause by Ctrl-Z. Raises Interrupted.
     """
     from quizkit.ui.keys import Keyboard
 
@@ -69,7 +63,7 @@ def type_text(
             drawn_for = size if redraw else None
             typed = _type(prompt, typed, multiline, commands, deadline, drawn_for, interrupts)
             if typed.command == _INTERRUPT or interrupts.came:
-                raise InterruptedTyping(typed.text)
+                raise Interrupted(typed.text)
             if typed.command == "suspend":
                 os.kill(0, signal.SIGTSTP)
             elif typed.command != _REDRAW:

@@ -206,5 +206,9 @@ WORDS: Words = {
             "quizkit --help                         everything else"
         ),
     },
+    "unsent": {
+        "zh": "上次没写完的还在，接着写吧。",
+        "en": "What you had begun last time is here to go on with.",
+    },
     "again": {"zh": "刚才没答对，再来一次。", "en": "Not right before, so once more."},
 }

@@ -177,6 +177,10 @@ WORDS: Words = {
         "en": "What is wrong with it? (Enter alone is fine)",
     },
     "unsent": {"zh": "没有提交的文字，留给你：", "en": "What you had typed and not handed in:"},
+    "unsent_kept": {
+        "zh": "没有提交，先替你留着，下次遇到这道题接着写：",
+        "en": "Not handed in, and kept: it is back when this question comes again:",
+    },
     # Line mode.
     "line_pick": {"zh": "输入 1-{last}", "en": "Answer 1-{last}"},
     "line_several": {"zh": "输入所有正确项，例如 1 3", "en": "All that are right, such as 1 3"},

@@ -130,6 +130,10 @@ class Room:
         with Diary(self.path) as diary:
             return diary.answers()
 
+    def kept(self) -> list[str]:
+        with Diary(self.path) as diary:
+            return [event.note["text"] for event in diary.events(name="unsent")]
+
 
 @pytest.fixture
 def room(tmp_path: Path, bank: Bank) -> Room:
@@ -554,6 +558,22 @@ def test_what_was_written_the_last_time_is_there_to_compare(room: Room):
     assert [moment.before for moment in desk.met] == [first] * 4  # what is undone does not count
     desk = room.study(["pp/essay"], "quit")
     assert desk.met[0].before == room.rows()[-1]
+
+
+def test_what_was_begun_is_kept_until_it_is_handed_in_or_wiped(room: Room):
+    begun = Command("quit", unsent="half a sentence ")
+    room.study(["pp/essay"], begun)
+    desk = room.study(["pp/essay"], begun)
+    assert (desk.met[0].draft, desk.met[0].message) == ("half a sentence", ("study.unsent", {}))
+    assert room.kept() == ["half a sentence"]  # nothing new to write
+    room.study(["pp/essay"], Command("skip", unsent=""))
+    assert room.study(["pp/essay"], begun).met[0].draft is None
+    room.clock.wait(1)
+    room.study(["pp/essay"], Given({"text": "激活", "points": [0], "vetoes": []}), "quit")
+    assert room.study(["pp/essay"], "quit").met[0].draft is None
+    # Only an essay's text: a number half typed is no loss.
+    room.study(STAGES, Command("quit", unsent="0."))
+    assert room.kept() == ["half a sentence", "", "half a sentence"]
 
 
 def test_answering_in_the_other_language(room: Room):

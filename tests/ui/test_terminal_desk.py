@@ -448,9 +448,52 @@ def test_what_was_typed_is_given_back_at_ctrl_c(sit, written, name: str):
     desk.until("乘 S")
     desk.press("\x03")
     assert desk.close() == 130
-    _, given_back = desk.text.split("What you had typed and not handed in:")
+    kept = "it is back when this question comes again:"
+    title = kept if name == "essay" else "What you had typed and not handed in:"
+    _, given_back = desk.text.split(title)
     assert given_back.strip() == "2(p-1)/p 乘 S"
     assert desk.echoes
+
+
+@pytest.mark.parametrize("leave", ["\x03", "\x11", "\x13"])  # Ctrl-C, quit, skip
+def test_an_essay_begun_is_there_the_next_time(sit, leave: str):
+    desk = sit("essay", "--study")
+    desk.until("Alt-Enter")
+    desk.press("分母 spans", "\r", "second line")
+    desk.until("second line")
+    desk.press(leave)
+    assert desk.close() == (130 if leave == "\x03" else 0)
+    desk = sit("essay", "--study")
+    desk.until("second line")
+    assert "What you had begun last time" in desk.text
+    assert "分母 spans\n" in desk.text
+    desk.press(" goes on", "\x1b\r")
+    desk.until("[x]")
+    desk.press("\r")
+    desk.until("1-4 grade")
+    assert "second line goes on" in desk.text
+    desk.press("q")
+    assert desk.close() == 0
+    desk = sit("essay", "--study")
+    desk.until("Alt-Enter")
+    assert "begun last time" not in desk.text
+
+
+def test_an_essay_begun_line_by_line_is_there_too(sit, tmp_path):
+    desk = sit("essay", "--study", "--plain")
+    desk.until("empty line")
+    desk.press("first\r", "second\r")
+    desk.until("second")
+    desk.press("\x03")
+    assert desk.close() == 130
+    desk = sit("essay", "--study", "--plain")
+    desk.until("first\nsecond\n>")
+    desk.press("third\r", "\r")
+    desk.until("numbers you said")
+    desk.press("\r")
+    desk.until("1-4 grades")
+    with Diary(tmp_path / "log") as diary:
+        assert diary.answers()[-1].given["text"] == "first\nsecond\nthird"
 
 
 def test_ctrl_c_at_the_flag_ends_the_flag_alone(sit, written):

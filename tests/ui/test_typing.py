@@ -29,13 +29,14 @@ elif WHEN == "loop":
     made = asyncio.new_event_loop
     asyncio.new_event_loop = asyncio.events.new_event_loop = lambda: interrupt() or made()
 
-from quizkit.ui.typing import InterruptedTyping, type_text
+from quizkit.tutor.desk import Interrupted
+from quizkit.ui.typing import type_text
 
 typed = ""
 try:
     typed = type_text(lambda: "> ", draft="half", commands={}).text
-except InterruptedTyping as left:
-    print("left with", left.text)
+except Interrupted as left:
+    print("left with", left.unsent)
 print("end", typed)
 """
 

@@ -1,0 +1,48 @@
+"""Essays that were begun and not handed in: kept in the diary until the question comes again."""
+
+from quizkit.answer import Answer, Event
+from quizkit.bank.model import Essay, Question
+from quizkit.diary import Diary
+from quizkit.tutor.desk import Command, Desk, Given, Interrupted, Moment
+from quizkit.tutor.record import Clock
+
+_NAME = "unsent"
+
+
+class Unsent:
+    """What was written so far, by question. An answer makes what was kept before it past."""
+
+    def __init__(self, diary: Diary, clock: Clock, session: str) -> None:
+        self._diary = diary
+        self._clock = clock
+        self._session = session
+
+    def text(self, question: Question, last: Answer | None) -> str:
+        """What was begun after the last answer, or nothing."""
+        if not isinstance(question, Essay):
+            return ""
+        kept = [e for e in self._diary.events(name=_NAME) if e.note.get("question") == question.id]
+        if not kept or (last and last.at >= kept[-1].at):
+            return ""
+        return str(kept[-1].note.get("text", ""))
+
+    def meet(self, desk: Desk, moment: Moment) -> Given | Command:
+        """What the desk says. Once the learner leaves, what was written by then is on disk."""
+        try:
+            reply = desk.meet(moment)
+        except Interrupted as left:
+            self._keep(moment, left.unsent)
+            raise
+        if isinstance(reply, Command) and reply.name in ("quit", "skip"):
+            self._keep(moment, reply.unsent)
+        return reply
+
+    def _keep(self, moment: Moment, text: str) -> None:
+        question = moment.question
+        # An empty text takes back what was kept.
+        if isinstance(question, Essay) and text.strip() != self.text(question, moment.before):
+            note = {"question": question.id, "text": text.strip()}
+            at, device = self._clock(), self._diary.device
+            self._diary.log(
+                Event(device=device, at=at, session=self._session, name=_NAME, note=note)
+            )
