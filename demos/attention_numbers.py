@@ -9,26 +9,26 @@ The trick
     on the way, so the bits differ, and tiles lie nearer to fp64. Forward; ranks share the heads.
 
 Watch
-    variance (shared)           of q . k, over many pairs of independent rows of variance 1
-    variance_scaled (shared)    the same after the division
-    saturated (shared)          share of rows with a weight above 0.99, scores undivided
-    saturated_scaled (shared)   the same, scores divided
-    gradient (shared)           length of the gradient that reaches the scores, in the median row
-    gradient_scaled (shared)    the same, scores divided
-    exp_limit (shared)          least whole number whose exp is inf in this dtype
-    nan_rows_unsafe (shared)    NaN rows of softmax with no maximum taken off, scores shifted up
-    blind_rows (shared)         rows whose keys are all hidden: they are padding
-    nan_rows_inf (shared)       NaN rows where hidden scores are filled with -inf
-    nan_rows_1e9 (shared)       the same with -1e9 added
-    nan_rows_min (shared)       the same with the dtype's least number added
-    leak_min (shared)           mean weight a blind row then puts on keys it may not see
-    differ (shared)             share of outputs that tiles and whole matrices round differently
-    differ_tiles (shared)       the same for two sizes of tiles
-    error_tiled (shared)        root mean square distance of tiles from fp64
-    error_plain (shared)        the same for whole matrices
-    error_torch (shared)        the same for torch's scaled_dot_product_attention
-    alarms_rtol (shared)        outputs of both that allclose(rtol=1e-3) calls different
-    alarms_both (shared)        the same with rtol and atol 1e-2
+    variance (shared)          of the scores q . k, over many pairs of rows of variance 1
+    variance_scaled (shared)   of the scores q . k divided by sqrt(d), over many pairs of rows
+    saturated (shared)         share of rows with a weight above 0.99, scores undivided
+    saturated_scaled (shared)  share of rows with a weight above 0.99, scores divided by sqrt(d)
+    gradient (shared)          length of the scores' gradient in the median row, scores undivided
+    gradient_scaled (shared)   the length of the scores' gradient in the median row, scores divided
+    exp_limit (shared)         least whole number whose exp is inf in this dtype
+    nan_rows_unsafe (shared)   NaN rows of softmax with no maximum taken off, scores shifted up
+    blind_rows (shared)        rows whose keys are all hidden; they are padding
+    nan_rows_inf (shared)      NaN rows where hidden scores are filled with -inf
+    nan_rows_1e9 (shared)      NaN rows where -1e9 is added to hidden scores
+    nan_rows_min (shared)      NaN rows where the dtype's least number is added to hidden scores
+    leak_min (shared)          weight of blind rows on hidden keys, the dtype's least number added
+    differ (shared)            share of outputs that tiles and whole matrices round differently
+    differ_tiles (shared)      share of outputs that tiles of --block and of twice that round apart
+    error_tiled (shared)       root mean square distance of tiles' outputs from fp64
+    error_plain (shared)       root mean square distance of whole matrices' outputs from fp64
+    error_torch (shared)       root mean square distance of torch's attention from fp64
+    alarms_rtol (shared)       outputs (tiles, whole matrices) that differ for allclose(rtol=1e-3)
+    alarms_both (shared)       outputs (tiles, whole matrices) that differ for rtol and atol 1e-2
 
 Run
     quizkit demo attention-numbers --gpus 1 --dtype fp16

@@ -6,31 +6,32 @@ The trick
     stores no score. Version 1 has K/V outside: queries pass by tile after tile, and each time their
     output is loaded, rescaled, divided and stored. Version 2 has queries outside: the output stays
     on chip unnormalised, is divided and stored once, and one lse per row is enough for backward.
-    The matrix products are the same. The ranks share the heads; --pack: so do query tiles K and V.
+    Both do the same matrix products. The ranks share the heads. With --pack the query heads of a
+    group share each tile of K and V that is loaded.
 
 Watch
-    out_error (shared)       either version's largest difference from plain attention, in fp64
-    grad_error (shared)      the same for dq, dk, dv: torch's backward on version 2's output and lse
-    sdpa_error (shared)      either version from torch's scaled_dot_product_attention
-    traffic_plain (shared)   elements loaded and stored by plain attention, over all heads
-    flops_plain (shared)     FLOPs of its matrix products
-    traffic_v1 (shared)      elements loaded and stored by version 1
-    q_loads_v1 (shared)      those of them that are queries loaded
-    kv_loads_v1 (shared)     keys and values loaded
-    o_loads_v1 (shared)      outputs loaded
-    o_stores_v1 (shared)     outputs stored
-    divisions_v1 (shared)    elements of outputs divided
-    tiles_v1 (shared)        tiles of scores computed
-    flops_v1 (shared)        FLOPs of its matrix products
-    traffic_v2 (shared)      the same for version 2: all,
-    q_loads_v2 (shared)      queries loaded,
-    kv_loads_v2 (shared)     keys and values loaded,
-    o_loads_v2 (shared)      outputs loaded: none,
-    o_stores_v2 (shared)     outputs stored,
-    divisions_v2 (shared)    elements divided,
-    tiles_v2 (shared)        tiles computed (a packed group's is one),
-    flops_v2 (shared)        FLOPs
-    on_chip (shared)         most elements version 2 held on chip at once
+    out_error (shared)      largest difference of either version from plain attention, in fp64
+    grad_error (shared)     largest error of dq, dk, dv: torch's backward on version 2's out, lse
+    sdpa_error (shared)     largest difference of either version from torch's attention
+    traffic_plain (shared)  elements loaded and stored by plain attention, over all heads
+    flops_plain (shared)    FLOPs of plain attention's matrix products, over all heads
+    traffic_v1 (shared)     elements loaded and stored by version 1, over all heads
+    q_loads_v1 (shared)     elements of queries that version 1 loads, over all heads
+    kv_loads_v1 (shared)    elements of keys and values that version 1 loads, over all heads
+    o_loads_v1 (shared)     elements of outputs that version 1 loads, over all heads
+    o_stores_v1 (shared)    elements of outputs that version 1 stores, over all heads
+    divisions_v1 (shared)   elements of outputs that version 1 divides, over all heads
+    tiles_v1 (shared)       tiles of scores that version 1 computes, over all heads
+    flops_v1 (shared)       FLOPs of version 1's matrix products, over all heads
+    traffic_v2 (shared)     elements loaded and stored by version 2, over all heads
+    q_loads_v2 (shared)     elements of queries that version 2 loads, over all heads
+    kv_loads_v2 (shared)    elements of keys and values that version 2 loads, over all heads
+    o_loads_v2 (shared)     elements of outputs that version 2 loads: none
+    o_stores_v2 (shared)    elements of outputs that version 2 stores, over all heads
+    divisions_v2 (shared)   elements of outputs that version 2 divides, over all heads
+    tiles_v2 (shared)       tiles of scores that version 2 computes (a packed group's is one)
+    flops_v2 (shared)       FLOPs of version 2's matrix products, over all heads
+    on_chip (shared)        most elements version 2 held on chip at once: q, k, v, out, scores
 
 Run
     quizkit demo flash --gpus 2

@@ -12,20 +12,20 @@ The trick
     The prompt goes through at once, then token follows token.
 
 Watch
-    bytes_mha            cache of a rank at the end, bf16, all layers: one key head a query head
-    bytes_gqa            the same with kv_heads
-    bytes_mqa            the same with one
-    bytes_mla            the same with a latent and a RoPE key
-    token_bytes_mha      what the last token added to a rank, for one layer and one sequence
-    token_bytes_gqa      the same with kv_heads
-    token_bytes_mqa      the same with one
-    token_bytes_mla      the same with a latent and a RoPE key
-    heads_kept_gqa       key heads in a rank's cache; over all ranks they may exceed kv_heads
-    projected_cached     tokens of one sequence and layer whose keys and values were computed
-    projected_uncached   the same when each step starts from nothing
-    expanded_plain       tokens of one sequence and layer rebuilt from latents, plain MLA
-    expanded_absorbed    the same, absorbed
-    decode_error         largest difference from the whole sequence in one process, fp64, all kinds
+    bytes_mha           cache of a rank at the end, bf16, all layers: one key head a query head
+    bytes_gqa           cache of a rank at the end, bf16, all layers: key heads from --kv-heads
+    bytes_mqa           cache of a rank at the end, bf16, all layers: one key head
+    bytes_mla           cache of a rank at the end, bf16, all layers: a latent and a RoPE key
+    token_bytes_mha     bytes of a token on a rank, one layer, if each query head has a key head
+    token_bytes_gqa     bytes of a token on a rank, one layer, with key heads from --kv-heads
+    token_bytes_mqa     bytes of a token on a rank, one layer, with one key head
+    token_bytes_mla     bytes of a token on a rank, one layer, with a latent and a RoPE key
+    heads_kept_gqa      key heads in a rank's cache; over all ranks they may exceed kv_heads
+    projected_cached    tokens of one sequence and layer whose keys and values were computed
+    projected_uncached  tokens whose keys and values were computed if no step keeps any
+    expanded_plain      tokens of one sequence and layer rebuilt from latents, plain MLA
+    expanded_absorbed   tokens of one sequence and layer rebuilt from latents, absorbed MLA
+    decode_error        largest difference from the whole sequence in one process, fp64, all kinds
 
 Run
     quizkit demo kv-cache --gpus 4

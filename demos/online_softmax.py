@@ -9,20 +9,20 @@ The trick
     (five, not four): fewer bytes are kept and moved, no work is saved. The ranks share the heads.
 
 Watch
-    out_error (shared)         largest difference from plain attention, in fp64
-    grad_error (shared)        the same for the worst of dq, dk and dv
-    sdpa_error (shared)        output and gradients from torch's scaled_dot_product_attention
-    softmax_error (shared)     online softmax of one row from torch.softmax
-    largest_tensor (shared)    elements of the largest tensor tiled attention makes for a head
-    largest_plain (shared)     the same for plain attention: seq * seq
-    saved_bytes (shared)       kept for the backward pass of one head: q, k, v, out and lse
-    saved_bytes_plain (shared)  kept for it by plain attention: matrices too
-    tiles (shared)             tiles of scores computed going forward, over all heads
-    rescales (shared)          how often a row's maximum rose after its first key, over all heads
-    masked_rows (shared)       rows that may look at no key (left padding), over all heads
-    overflow_rows (shared)     rows whose sum is inf or 0 with no maximum taken off, over all heads
-    matmuls_forward (shared)   matrix products going forward: two for each tile
-    matmuls_backward (shared)  matrix products going backward: five for each tile
+    out_error (shared)          largest difference of outputs from plain attention, in fp64
+    grad_error (shared)         largest difference of dq, dk and dv from plain attention
+    sdpa_error (shared)         largest difference of output, gradients from torch's attention
+    softmax_error (shared)      largest difference of one row's online softmax from torch's
+    largest_tensor (shared)     elements of the largest tensor tiled attention makes for a head
+    largest_plain (shared)      elements of plain attention's largest tensor, a head: seq * seq
+    saved_bytes (shared)        bytes kept for the backward pass of one head: q, k, v, out, lse
+    saved_bytes_plain (shared)  bytes plain attention keeps for a head's backward, matrices too
+    tiles (shared)              tiles of scores computed going forward, over all heads
+    rescales (shared)           how often a row's maximum rose after its first key, over all heads
+    masked_rows (shared)        rows that may look at no key (left padding), over all heads
+    overflow_rows (shared)      rows whose sum is inf or 0 if no maximum is taken off, all heads
+    matmuls_forward (shared)    matrix products going forward, over all heads: two for each tile
+    matmuls_backward (shared)   matrix products going backward, over all heads: five for each tile
 
 Run
     quizkit demo online-softmax --gpus 2
