@@ -9,21 +9,21 @@ The trick
     out: weights once parted stay apart. Copies bring samples and no room on a rank.
 
 Watch
-    sent_bytes_once         to copies in one step, reducing after the stage's last backward
-    sent_bytes_every        the same, reducing after every backward
-    gradient_bytes          a stage's gradient, Psi
-    state_bytes             weights and gradient on this rank
-    live_bytes              most bytes autograd kept at once for backwards to come
-    ready                   when this rank's last backward ends
-    exposed                 how much of its reduction comes after the last backward of all ranks
-    makespan_once (shared)  length of the step; --reduction is the cost of an all-reduce
-    makespan_every (shared) the same, reducing after every backward
-    grad_error (shared)     largest difference from one process on the global batch
-    grad_scale (shared)     length of once's gradient over the length of the right one
-    order_error             difference if micro-batches' gradients are added in other orders
-    reversed_error          of the right numbers in the wrong places, back to front: relative error
-    reversed_mean_error     difference of their mean from the right gradient's mean
-    drift                   distance of this rank's weights from its stage's first copy, at the end
+    sent_bytes_once          bytes sent to copies in a step, reducing after the last backward
+    sent_bytes_every         bytes sent to copies in a step, reducing after every backward
+    gradient_bytes           bytes of a stage's gradient, Psi
+    state_bytes              bytes of weights and gradient on this rank
+    live_bytes               most bytes autograd kept at once for backwards to come
+    ready                    when this rank's last backward ends
+    exposed                  how much of its reduction comes after the last backward of all ranks
+    makespan_once (shared)   length of the step, reducing once (an all-reduce takes --reduction)
+    makespan_every (shared)  length of the step, reducing after every backward
+    grad_error (shared)      largest difference of either gradient from one process, global batch
+    grad_scale (shared)      length of the gradient reduced once over the length of the right one
+    order_error              difference if micro-batches' gradients are added in other orders
+    reversed_error           relative error of the right gradient with its numbers back to front
+    reversed_mean_error      how far the reversed gradient's mean is from the right one's
+    drift                    distance of this rank's weights from its stage's first copy, at the end
 
 Run
     quizkit demo pipeline-data --gpus 4

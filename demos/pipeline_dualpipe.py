@@ -9,18 +9,19 @@ The trick
     Time of a step beyond its work, B and W the two halves of a backward and F = B >= W:
     1F1B (p - 1)(F + B + W), DualPipe (p/2 - 1)(F + 2B - W), DualPipeV (p - 1)(F + 2B - W) / 2.
     DeepSeek writes (PP/2 - 1)(F&B + B - 3W), with B for both halves and F&B for the pair.
+    --pair: what a pair takes, over its two operations one after the other.
 
 Watch
-    idle_1f1b (shared)            what a rank idles in the whole step
-    idle_dualpipe (shared)        the same for DualPipe
-    idle_dualpipe_v (shared)      the same for DualPipeV
-    parameters_1f1b               weights each rank holds
-    parameters_dualpipe           the same for DualPipe
-    parameters_dualpipe_v         the same for DualPipeV
-    peak_live_1f1b                most micro-batches alive at once, in stages of 1/p of the layers
-    peak_live_dualpipe            the same for DualPipe
-    peak_live_dualpipe_v          the same for DualPipeV, where a chunk is half of a stage
-    grad_error (shared)           largest difference from one process that runs the full batch
+    idle_1f1b (shared)        what a rank idles in the whole step, 1F1B
+    idle_dualpipe (shared)    what a rank idles in the whole step, DualPipe
+    idle_dualpipe_v (shared)  what a rank idles in the whole step, DualPipeV
+    parameters_1f1b           weights each rank holds, 1F1B
+    parameters_dualpipe       weights each rank holds, DualPipe
+    parameters_dualpipe_v     weights each rank holds, DualPipeV
+    peak_live_1f1b            most alive at once, in micro-batches on 1/p of the layers, 1F1B
+    peak_live_dualpipe        most alive at once, in micro-batches on 1/p of the layers, DualPipe
+    peak_live_dualpipe_v      most alive at once, in micro-batches on 1/p of the layers, DualPipeV
+    grad_error (shared)       largest difference of any gradient from one process on the full batch
 
 Run
     quizkit demo pipeline-dualpipe --gpus 4

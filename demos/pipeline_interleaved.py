@@ -5,26 +5,27 @@ The trick
     a micro-batch comes by every rank v times. Filling and draining the pipeline still take p - 1
     slots, but a slot is a chunk, 1/v of a rank's work (m >= p, equal chunks). The price: v times
     the messages and those from the last rank round to the first, and more micro-batches under way
-    before the first backward comes back.
+    before the first backward comes back. --ahead: warm-up forwards for each hop, 1 if messages
+    (--hop) are free, 2 to hide more of them.
 
 Watch
-    bubble_interleaved (shared)     idle share of the step, (p - 1) / (v m + p - 1)
-    bubble_1f1b (shared)            the same for plain 1F1B: one stage of all v chunks on a rank
-    overhead_interleaved (shared)   idle time over useful time, (p - 1) / (v m)
-    overhead_1f1b (shared)          the same for plain 1F1B
-    makespan_interleaved (shared)   length of the step on the virtual clock
-    makespan_1f1b (shared)          the same for plain 1F1B
-    first_backward_interleaved      when each rank starts its first backward
-    first_backward_1f1b             the same for plain 1F1B
-    peak_live_interleaved           most micro-batches alive, in whole stages: chunks alive / v
-    peak_live_1f1b                  the same for plain 1F1B
-    saved_bytes_interleaved         most bytes autograd kept at once for backwards to come
-    saved_bytes_1f1b                the same for plain 1F1B
-    messages_interleaved            messages each rank sent
-    messages_1f1b                   the same for plain 1F1B
-    sent_bytes_interleaved          bytes of these messages
-    sent_bytes_1f1b                 the same for plain 1F1B
-    grad_error (shared)             largest difference from one process that runs the full batch
+    bubble_interleaved (shared)    idle share of the interleaved step, (p - 1) / (v m + p - 1)
+    bubble_1f1b (shared)           idle share of plain 1F1B's step: one stage of v chunks on a rank
+    overhead_interleaved (shared)  idle time over useful time when interleaved, (p - 1) / (v m)
+    overhead_1f1b (shared)         idle time over useful time in plain 1F1B, (p - 1) / m
+    makespan_interleaved (shared)  length of the interleaved step on the virtual clock
+    makespan_1f1b (shared)         length of plain 1F1B's step on the virtual clock
+    first_backward_interleaved     when each rank starts its first backward, interleaved
+    first_backward_1f1b            when each rank starts its first backward in plain 1F1B
+    peak_live_interleaved          most micro-batches alive, in whole stages: chunks alive / v
+    peak_live_1f1b                 most micro-batches alive on each rank in plain 1F1B
+    saved_bytes_interleaved        most bytes autograd kept at once for backwards, interleaved
+    saved_bytes_1f1b               most bytes autograd kept at once for backwards in plain 1F1B
+    messages_interleaved           messages each rank sent when interleaved
+    messages_1f1b                  messages each rank sent in plain 1F1B
+    sent_bytes_interleaved         bytes each rank sent when interleaved
+    sent_bytes_1f1b                bytes each rank sent in plain 1F1B
+    grad_error (shared)            largest difference of either gradient from one process
 
 Run
     quizkit demo pipeline-interleaved --gpus 4
