@@ -16,16 +16,16 @@ Watch
     out_columns           columns of the output matrix's weight on each rank
     kv_bytes              keys and values of all tokens on each rank: what a KV cache would hold
     sent_forward          bytes a rank sends in attention's forward: one all-reduce
-    sent_backward         the same for the backward
-    sent_inside_forward   bytes of the forward with heads cut inside: scores and output
-    sent_inside_backward  the same for the backward
+    sent_backward         bytes a rank sends in attention's backward: one all-reduce
+    sent_inside_forward   bytes a rank sends forward with heads cut inside: scores and output
+    sent_inside_backward  bytes a rank sends backward with heads cut inside
     out_error             largest difference of attention's output from one process
-    grad_error            the same for the gradients of x, Wq and the output matrix
-    kv_grad_error         the same for those of Wk and Wv
-    inside_out_error      output, heads cut inside
-    inside_grad_error     the same for all gradients
-    mlp_out_error         output of the gated MLP
-    mlp_grad_error        the same for all gradients
+    grad_error            largest difference of the gradients of x, Wq and the output matrix
+    kv_grad_error         largest difference of the gradients of Wk and Wv
+    inside_out_error      largest difference of the output, heads cut inside
+    inside_grad_error     largest difference of any gradient, heads cut inside
+    mlp_out_error         largest difference of the gated MLP's output from one process
+    mlp_grad_error        largest difference of any of the gated MLP's gradients
 
 Run
     quizkit demo tp-attention --gpus 4

@@ -7,22 +7,23 @@ The trick
     between: an activation of shares is not the activation of their sum. With all-reduces and
     gathers a rank sends forward, in units of (t-1)/t tokens: 2h for column-row, w + h for column-
     column, 2w + h for row-column, 2w + 2h for row-row; h is the width outside, w that between.
+    Where w < h, column-column sends the fewest bytes, but talks twice.
 
 Watch
-    sent_column_row      bytes each rank sent forward: one all-reduce of tokens x h
-    sent_column_column   the same with two gathers
-    sent_row_column      the same with an all-reduce and a gather
-    sent_row_row         the same with two all-reduces
-    talks_column_row     collectives in it: one
-    talks_column_column  two
-    talks_row_column     two
-    talks_row_row        two
+    sent_column_row      bytes each rank sends, column-row: one all-reduce of tokens x h
+    sent_column_column   bytes each rank sends, column-column: two gathers
+    sent_row_column      bytes each rank sends, row-column: an all-reduce and a gather
+    sent_row_row         bytes each rank sends, row-row: two all-reduces
+    talks_column_row     collectives of column-row: one
+    talks_column_column  collectives of column-column: two
+    talks_row_column     collectives of row-column: two
+    talks_row_row        collectives of row-row: two
     out_error            largest difference of any of the four outputs from one process
-    shares_gelu_error    sum of gelu over the shares, against gelu of their sum
-    shares_relu_error    the same with relu
-    shares_scale_error   the same with a factor of 3
-    shares_mask_error    the same with a dropout mask, one for all ranks
-    slices_gelu_error    gelu over the slices, gathered, against gelu of the whole
+    shares_gelu_error    sum of gelu over the shares, against gelu of their sum: largest difference
+    shares_relu_error    sum of relu over the shares, against relu of their sum: largest difference
+    shares_scale_error   sum of the shares times 3, against their sum times 3: largest difference
+    shares_mask_error    sum of shares under one dropout mask, against their sum under it
+    slices_gelu_error    gelu over the slices, gathered, against gelu of the whole: the difference
 
 Run
     quizkit demo tp-cuts --gpus 4

@@ -10,14 +10,14 @@ The trick
     t pieces pay t times. On the timeline B is the product for dX, W for dW, F forward.
 
 Watch
-    backward_waits (shared)     time of dX, its sum and dW on the virtual clock, one by one
-    backward_overlaps (shared)  the same with dW while the sum is on its way
-    gather_waits (shared)       time of a product that waits until all tokens are gathered
-    gather_overlaps (shared)    the same with each piece multiplied while the next one comes
-    turn_dx (shared)            when the product for dX had its turn in the overlapped backward
-    turn_start (shared)         when the sum was started
-    turn_dw (shared)            when the product for dW had its turn
-    turn_wait (shared)          when the sum was waited for
+    backward_waits (shared)     virtual time of dX, its sum and dW, one after the other
+    backward_overlaps (shared)  virtual time of dX, its sum and dW, with dW while the sum flies
+    gather_waits (shared)       virtual time of a product that waits for all tokens
+    gather_overlaps (shared)    virtual time of a product, each piece while the next one comes
+    turn_dx (shared)            turn of the product for dX in the overlapped backward, from 1
+    turn_start (shared)         turn in which the overlapped backward starts the sum of dX
+    turn_dw (shared)            turn of the product for dW in the overlapped backward
+    turn_wait (shared)          turn in which the overlapped backward waits for the sum of dX
     products                    products each rank ran for its gathered tokens, in pieces
     backward_error              largest difference of dX and dW from one process
     product_error               largest difference of the gathered product from one process

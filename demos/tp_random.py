@@ -11,16 +11,16 @@ The trick
 
 Watch
     residual_masks (shared)      different masks among the ranks, residual under plain TP: one
-    heads_masks (shared)         the same for attention weights: as many as ranks
-    hidden_masks (shared)        the same for the MLP's hidden layer
-    tokens_masks (shared)        the same for the residual cut by tokens
+    heads_masks (shared)         different masks among the ranks, attention weights: one a rank
+    hidden_masks (shared)        different masks among the ranks, MLP's hidden layer: one a rank
+    tokens_masks (shared)        different masks among the ranks, residual cut by tokens: one a rank
     hidden_correlation (shared)  largest correlation of two ranks' hidden masks
     replica_drift (shared)       how far the ranks' outputs are apart, which should be copies
-    bias_spread (shared)         the same for the gradient of a bias that all ranks hold
-    out_error                    difference from one process that throws all ranks' dice
-    grad_error                   the same for all gradients
+    bias_spread (shared)         how far the ranks' gradients of a bias that all hold are apart
+    out_error                    difference of outputs from one process with all ranks' dice
+    grad_error                   difference of gradients from one process with all ranks' dice
     recompute_error              difference of gradients when the block is recomputed
-    init_rank (shared)           rank of the weight put together from all ranks' slices
+    init_rank (shared)           matrix rank of a weight put together from all ranks' slices
     init_scale (shared)          spread of a row-parallel weight over that for its full fan-in
 
 Run

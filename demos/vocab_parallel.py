@@ -14,19 +14,19 @@ Watch
     own_ids                 tokens whose id is this rank's
     logits                  logits each rank computes
     sent_lookup             bytes each rank sends to look up the tokens: a ring over tokens x 16
-    sent_table_backward     bytes it sends for the gradient of the table
-    sent_loss               bytes it sends for the loss from local logits
-    sent_loss_backward      bytes it sends for the gradient of these logits
-    sent_gather             bytes it sends to gather all logits instead
-    loss                    from local logits, mean over the tokens that have a target
-    loss_one (shared)       from one process and torch's cross entropy, without any padding
+    sent_table_backward     bytes each rank sends for the gradient of the table
+    sent_loss               bytes each rank sends for the loss from its own logits
+    sent_loss_backward      bytes each rank sends for the gradient of its own logits
+    sent_gather             bytes each rank sends if all logits are gathered for the loss
+    loss                    mean loss from local logits, over the tokens that have a target
+    loss_one (shared)       mean loss from one process and torch's cross entropy, without padding
     lookup_error            largest difference of looked-up rows from one process
-    stray_error             the same, had row 0 of every other shard been added to each
-    loss_error              difference of the losses, token by token
+    stray_error             looked-up rows, against the right ones plus row 0 of all other shards
+    loss_error              largest difference of a token's loss from one process
     table_grad_error        largest difference of the table's gradient, this rank's rows
-    head_grad_error         the same for the head
-    input_grad_error        the same for the head's input, whole on every rank
-    summed_grad_error       of the table's gradient, had the shards' gradients been all-reduced
+    head_grad_error         largest difference of the head's gradient, this rank's rows
+    input_grad_error        largest difference of the head input's gradient, whole on every rank
+    summed_grad_error       error of the table's gradient, had the ranks' been all-reduced
 
 Run
     quizkit demo vocab-parallel --gpus 4
