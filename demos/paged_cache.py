@@ -12,17 +12,17 @@ The trick
     are no gradients. Left out: blocks still to be found after their last reader, and eviction.
 
 Watch
-    utilisation_paged (shared)     one sequence of each length up to longest: tokens / slots taken
-    utilisation_reserved (shared)  the same where each takes the longest, as one block
-    empty_most (shared)            most empty slots of any of these sequences, paged
+    utilisation_paged (shared)     tokens / slots taken: sequences of each length up to --longest
+    utilisation_reserved (shared)  tokens / slots taken if each sequence reserves --longest slots
+    empty_most (shared)            most empty slots of any sequence up to --longest, paged
     block_bytes                    bytes of a block on a rank, all layers, fp64
     blocks_samples (shared)        blocks that samples of one prompt name, --steps tokens after it
-    copies (shared)                blocks copied before a write
+    copies (shared)                blocks copied before a write, as others still read them
     hit_tokens (shared)            prompt tokens a late request finds; --common are as in the first
     blocks_left (shared)           blocks not free when everybody is gone
-    step_error (shared)            difference from the whole sequence in one process: second request
-    fork_error (shared)            the same for the samples of the first
-    hit_error (shared)             the same for the late one
+    step_error (shared)            second request: largest difference from one process, no cache
+    fork_error (shared)            samples of the first request: their difference from one process
+    hit_error (shared)             late request: largest difference from one process, no cache
 
 Run
     quizkit demo paged-cache --gpus 4

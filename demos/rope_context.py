@@ -10,23 +10,23 @@ The trick
     grow with the place, bf16 has 8 bits: ids stay integers, angles fp32, cos and sin are rounded.
 
 Watch
-    rope_messages             messages and collectives to turn q and k, and in its backward
-    attention_messages        the same for attention, which gathers K and V
+    rope_messages             messages and collectives to turn q and k, forward and backward
+    attention_messages        messages and collectives of attention, which gathers K and V
     out_error                 largest difference of my outputs from one process
-    grad_error                the same for the gradients of my q, k and v
-    slice_error               my outputs by rows r * n to (r + 1) * n of a table, not by ids
-    local_error               my outputs if every rank counts from 0
-    shift_error               my outputs if all places move on by 1000
-    keys_shift_error          my outputs if those of all keys do, and no query's
-    mixed_error               my outputs with the other pairing, on the same weights
-    rearranged_error          the same, rows of W_q and W_k rearranged
-    keys_rearranged_error     the same, rows of W_k alone
+    grad_error                largest difference of my q's, k's and v's gradients from one process
+    slice_error               how far my outputs are off by rows r * n to (r + 1) * n of a table
+    local_error               how far my outputs are off if every rank counts from 0
+    shift_error               how far my outputs are off if all places move on by 1000
+    keys_shift_error          how far my outputs are off if only the keys' places move by 1000
+    mixed_error               how far my outputs are off with the other pairing, same weights
+    rearranged_error          how far outputs are off: other pairing, W_q and W_k rearranged to suit
+    keys_rearranged_error     how far outputs are off: other pairing, W_k alone rearranged
     longest_wave (shared)     tokens until the slowest pair has turned once
     distinct_bf16 (shared)    different numbers that ids 0 to context - 1 make in bf16
     first_lost_bf16 (shared)  the first id that bf16 cannot hold (-1: none)
     all_bf16_error (shared)   largest error of cos and sin: ids, speeds and angles in bf16
-    ids_bf16_error (shared)   the same with ids alone in bf16, angles in fp32
-    cast_error (shared)       the same with angles in fp32, cos and sin cast to bf16
+    ids_bf16_error (shared)   largest error of cos and sin: ids alone in bf16, angles in fp32
+    cast_error (shared)       largest error of cos and sin: angles in fp32, the result in bf16
 
 Run
     quizkit demo rope-context --gpus 4

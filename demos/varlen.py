@@ -12,26 +12,26 @@ The trick
 
 Watch
     real_tokens (shared)       tokens that the documents have
-    tokens_padded (shared)     tokens computed, pads included
-    scores_padded (shared)     scores computed, for one head
-    tokens_bucketed (shared)   tokens computed, pads included
-    scores_bucketed (shared)   scores computed, for one head
+    tokens_padded (shared)     tokens computed, rows as wide as the longest, pads included
+    scores_padded (shared)     scores computed for one head, rows as wide as the longest
+    tokens_bucketed (shared)   tokens computed, rows a multiple of --bucket, pads included
+    scores_bucketed (shared)   scores computed for one head, rows a multiple of --bucket
     tokens_masked (shared)     tokens computed, packed under a mask
-    scores_masked (shared)     scores computed, for one head; each rank has a row
+    scores_masked (shared)     scores computed for one head, packed under a mask, a row a rank
     tokens_varlen (shared)     tokens computed, packed with cu_seqlens
-    scores_varlen (shared)     scores computed, for one head
+    scores_varlen (shared)     scores computed for one head, packed with cu_seqlens
     leak_causal (shared)       plain causal mask: how far the others move when document 0 changes
-    leak_blocks (shared)       the same under the mask in blocks
+    leak_blocks (shared)       mask in blocks: how far the others move when document 0 changes
     pairs (shared)             pairs of query and key that see each other, in any of the layouts
-    run_on_error (shared)      outputs, if positions run on through the row
+    run_on_error (shared)      how far outputs are off, if positions run on through the row
     lost_tokens (shared)       tokens beyond --limit, which truncation drops
-    pairs_pieces (shared)      pairs left, if documents are cut into independent pieces
-    piece_error (shared)       outputs then
-    carried_error (shared)     outputs and gradients, if keys and values are carried along
-    error (shared)             outputs and gradients, worst layout: how far from each one alone
+    pairs_pieces (shared)      pairs of query and key left, if documents are cut into pieces
+    piece_error (shared)       how far outputs are off, if documents are cut into pieces
+    carried_error (shared)     how far outputs, gradients are off, if pieces carry keys and values
+    error (shared)             how far outputs and gradients are off each alone, worst layout
     imbalance_count (shared)   largest cost of a rank over the mean, documents dealt out in turn
-    imbalance_tokens (shared)  the same, sharing tokens evenly
-    imbalance_cost (shared)    the same, sharing cost evenly
+    imbalance_tokens (shared)  largest cost of a rank over the mean, tokens shared evenly
+    imbalance_cost (shared)    largest cost of a rank over the mean, cost shared evenly
 
 Run
     quizkit demo varlen --gpus 4

@@ -8,22 +8,22 @@ The trick
     as keys were turned by their true position before they were kept.
     Under context parallelism a rank needs the W - 1 tokens before its first, and no others: the
     left neighbour sends the end of its K and V, a halo, where full attention sends all of them
-    round. Their gradients go back to it. No layout is needed: all ranks but the first do the same.
+    round. Their gradients go back to it. No zigzag is needed: all ranks but the first do the same.
 
 Watch
     pairs_full (shared)    pairs of query and key that see each other in a layer, plain causal mask
-    pairs_window (shared)  the same with the window
-    work                   those a rank computes
+    pairs_window (shared)  pairs of query and key that see each other in a layer, with the window
+    work                   pairs of query and key that a rank computes in a layer, with the window
     kv_held                tokens whose keys and values a rank has in a layer, halo included
-    sent_halo              bytes a rank sends in the forward
-    sent_home              bytes a rank sends in the backward: the gradients of its halo
-    sent_ring              forward bytes if keys and values go round, all the way
+    sent_halo              bytes a rank sends in the forward, all layers
+    sent_home              bytes a rank sends in the backward, all layers: its halo's gradients
+    sent_ring              bytes a rank would send in the forward if K and V went round, all layers
     reach (shared)         tokens that move the last output if they change, itself included
-    cache_window (shared)  bytes of keys and values after the last token, slots used again
-    cache_full (shared)    the same if all are kept
-    decode_error (shared)  token by token through the small cache, against all at once
-    out_error (shared)     outputs with a halo, against one process
-    grad_error (shared)    gradients, those of the weights over all ranks
+    cache_window (shared)  bytes of K and V after the last token, all layers, slots used again
+    cache_full (shared)    bytes of K and V after the last token, all layers, if all are kept
+    decode_error (shared)  outputs token by token through the small cache, against all at once
+    out_error (shared)     largest difference of outputs with a halo from one process
+    grad_error (shared)    largest difference of gradients with a halo from one process
 
 Run
     quizkit demo window-attention --gpus 4
