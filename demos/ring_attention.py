@@ -10,19 +10,19 @@ The trick
     neighbours any more, and RoPE must go by where they really stand.
 
 Watch
-    sent_bytes               K and V that a rank handed to the wire in the forward
-    sent_messages            in how many messages: one for each block passed on
-    sent_bytes_backward      the same blocks once more, and their gradients one hop further, home
+    sent_bytes               bytes of K and V that a rank handed to the wire in the forward
+    sent_messages            messages of a rank in the forward: one for each block passed on
+    sent_bytes_backward      bytes a rank sends backward: K and V again, gradients a hop further
     kv_blocks_held           most K/V blocks alive in the forward's ring (the layer's inputs apart)
-    kv_block_bytes (shared)  size of one rank's K and V
+    kv_block_bytes (shared)  bytes of one rank's K and V
     work                     visible pairs of query and key a rank attends to, for one head: all
         ranks together have S(S+1)/2 under a causal mask, S*S without
-    imbalance (shared)       the largest work over the mean
+    imbalance (shared)       the largest work of a rank over the mean of all
     makespan (shared)        virtual time until the last rank is through the forward: a block takes
         its visible share of 1, a message takes `transfer`
-    out_error (shared)       largest difference from plain attention over the whole sequence
-    grad_error (shared)      the same for the gradients of q, k and v
-    sdpa_error (shared)      output and gradients against torch's scaled_dot_product_attention
+    out_error (shared)       largest difference of outputs from plain attention, whole sequence
+    grad_error (shared)      largest difference of q's, k's and v's gradients from plain attention
+    sdpa_error (shared)      largest difference of outputs and gradients from torch's attention
 
 Run
     quizkit demo ring-attention --gpus 4

@@ -9,30 +9,30 @@ The trick
     at home, fp32 or not; dK and dV travel, and only they cost bytes. Each rank begins with its own
     block and merges in an order of its own: other bits, but the same ones at every run.
     `pieces` cuts each rank's tokens, so that its merges are those of a ring `pieces` times larger.
-    "Wide" is fp32, for fp32 inputs fp64. No mask; a kernel rounds only what it writes.
+    "Narrow": the inputs' dtype; "wide": fp32, or fp64 for fp32. No mask. Kernels round at the end.
 
 Watch
     merges (shared)             joins of a row with what it has so far: ranks * pieces - 1
     differ (shared)             share of outputs, as written, whose bits are not one kernel's
     reordered (shared)          share of wide outputs whose bits change in another rank's order
-    reordered_written (shared)  the same once written in the dtype of the inputs
-    reordered_narrow (shared)   the same if partial outputs are kept in that dtype
+    reordered_written (shared)  share of outputs, as written, that change in another rank's order
+    reordered_narrow (shared)   share of outputs that change in another's order if kept narrow
     rerun_differ (shared)       outputs and gradients that change when the same ring runs again
     row_sum_off (shared)        lse kept narrow: how far from 1 backward's weights of a row add up
     exact_error (shared)        the ring in fp64 against torch's attention, output and gradients
-    sent_bytes_backward         K and V once more, dK and dV wide
-    sent_bytes_backward_narrow  the same with dK and dV in the dtype of the inputs
+    sent_bytes_backward         bytes a rank sends in the backward, dK and dV wide
+    sent_bytes_backward_narrow  bytes a rank sends in the backward, dK and dV narrow
     torch_ring (shared)         1: torch's own ring was compared; 0: none to call, nothing checked
-    error_one (shared)          output of one kernel over whole rows against fp64: relative, rms
-    error_wide (shared)         the ring, all it keeps wide
-    error_narrow (shared)       partial outputs and sums of gradients kept in the inputs' dtype
-    error_lse (shared)          lse kept in that dtype, all else wide
-    grad_one (shared)           the worst of dq, dk and dv of one kernel
-    grad_wide (shared)          of the ring, all wide
-    grad_narrow (shared)        with outputs and sums kept narrow
-    grad_lse (shared)           with lse kept narrow
+    error_one (shared)          relative rms error, against fp64, of one kernel over whole rows
+    error_wide (shared)         relative rms error of the ring's output, all it keeps wide
+    error_narrow (shared)       relative rms error of the ring's output, partial outputs narrow
+    error_lse (shared)          relative rms error of the ring's output, lse alone narrow
+    grad_one (shared)           relative rms error of the worst of dq, dk and dv: one kernel
+    grad_wide (shared)          relative rms error of the worst of dq, dk and dv: ring, all wide
+    grad_narrow (shared)        relative rms error of the worst of dq, dk, dv: ring, sums narrow
+    grad_lse (shared)           relative rms error of the worst of dq, dk, dv: ring, lse narrow
     torch_exact (shared)        torch's ring in fp64 against torch's attention
-    torch_error (shared)        its output in the dtype of the inputs
+    torch_error (shared)        relative rms error of the output of torch's ring, inputs' dtype
 
 Run
     quizkit demo ring-rounding --gpus 4

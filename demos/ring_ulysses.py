@@ -11,19 +11,19 @@ The trick
     (RoPE, overlap and a backward that keeps no blocks are in `ring-attention`: here autograd does.)
 
 Watch
-    heads_ranks (shared)  ranks in a row
-    ring_ranks (shared)   ranks in a column
+    heads_ranks (shared)  ranks in a row, which trade tokens for heads
+    ring_ranks (shared)   ranks in a column, where K and V go round
     heads_held            query heads of a rank inside attention
-    tokens_held           tokens whose queries it has there
-    work                  visible pairs of query and key it attends to, in all its heads
-    kv_bytes              size of K and V of a rank's own tokens, all heads
-    heads_near            bytes its all-to-alls send in the forward, to ranks in its node
-    heads_far             and to ranks elsewhere
-    ring_near             bytes of K and V it passes on in the forward, to a rank in its node
-    ring_far              and to a rank elsewhere
-    sent_backward         bytes it sends in the backward
+    tokens_held           tokens whose queries a rank has inside attention
+    work                  visible pairs of query and key a rank attends to, in all its heads
+    kv_bytes              bytes of K and V of a rank's own tokens, all heads
+    heads_near            bytes a rank's all-to-alls send in the forward, inside its node
+    heads_far             bytes a rank's all-to-alls send in the forward, to other nodes
+    ring_near             bytes of K and V a rank passes on in the forward, inside its node
+    ring_far              bytes of K and V a rank passes on in the forward, to another node
+    sent_backward         bytes a rank sends in the backward
     out_error             largest difference of a rank's output from one process
-    grad_error            the same for the gradients of q, k and v
+    grad_error            largest difference of the gradients of q, k and v from one process
     sdpa_error            output and gradients against torch's attention over the whole sequence
 
 Run

@@ -11,20 +11,20 @@ The trick
     a ring P-1 shards of K and V: on many ranks Ulysses wins by far, until GQA has few K and V.
 
 Watch
-    calls_forward   all-to-alls in the forward
-    calls_backward  all-to-alls in the backward
+    calls_forward   all-to-alls of a rank in the forward
+    calls_backward  all-to-alls of a rank in the backward
     heads_held      query heads of a rank inside attention
-    kv_held         KV heads it has there, copies included
-    tokens_held     tokens it has there
+    kv_held         KV heads of a rank inside attention, copies included
+    tokens_held     tokens a rank has inside attention
     work            visible pairs of query and key a rank attends to, in all its heads
     sent_forward    bytes a rank sends in the forward, with `kv_heads`
-    sent_backward   the same for the backward
+    sent_backward   bytes a rank sends in the backward, with `kv_heads`
     ring_forward    bytes a rank sends if K and V go round a ring instead, queries staying put
-    sent_mha        forward bytes if each query head has K and V of its own
-    ring_mha        the same for the ring
+    sent_mha        bytes a rank sends in the forward if each query head has K and V of its own
+    ring_mha        bytes a rank sends if the K and V of every query head go round a ring
     out_error       largest difference of a rank's output from one process
-    grad_error      the same for the gradient of q
-    kv_grad_error   the same for those of k and v
+    grad_error      largest difference of the gradient of q from one process
+    kv_grad_error   largest difference of the gradients of k and v from one process
     sdpa_error      output and gradients against torch's attention over the whole sequence
 
 Run
