@@ -11,17 +11,17 @@ The trick
     measure how far it comes. --watch: the micro-batch that two of the metrics speak of.
 
 Watch
-    deadlocked (shared)    1 if the order deadlocks, else 0
-    cycle (shared)         ranks that wait for each other in a circle
-    waits_for              the rank that each one waits for in the end, -1 if none
-    operations             operations each stage ran, 2m if nothing stops it
-    peak_live              most micro-batches whose activations were alive at once
-    backward_place         where the watched backward stands in each stage's line, from 1
-    before_backward        the micro-batch of the forward that ran last before it
-    bubble (shared)        idle share of the step
-    makespan (shared)      length of the step; a forward takes 1, a backward 2
-    idle_between           what each stage idles between its first operation and its last
-    grad_error (shared)    largest difference from one process that runs the full batch
+    deadlocked (shared)  1 if the order deadlocks, else 0
+    cycle (shared)       how many ranks wait for each other in a circle
+    waits_for            the rank that each one waits for in the end, -1 if none
+    operations           operations each stage ran, 2m if nothing stops it
+    peak_live            most micro-batches whose activations were alive at once
+    backward_place       where the backward of --watch stands in each stage's line, from 1
+    before_backward      the micro-batch whose forward ran last before the backward of --watch
+    bubble (shared)      idle share of the step
+    makespan (shared)    length of the step; a forward takes 1, a backward 2
+    idle_between         what each stage idles between its first operation and its last
+    grad_error (shared)  largest difference from one process that runs the full batch
 
 Run
     quizkit demo pipeline-orders --gpus 4 --schedule 1f1b

@@ -8,15 +8,15 @@ The trick
     deals the layers out by number, and the head rides along on the last stage, as is the habit.
 
 Watch
-    layers_even              layers on each stage when they are dealt out by number, with the head
-    layers_best              the same for the split by cost
-    load_even                what each stage multiplied for a micro-batch's forward, in layers
-    load_best                the same for the split by cost
-    makespan_even (shared)   length of a 1F1B step; a layer's forward takes 1, its backward 2
-    makespan_best (shared)   the same for the split by cost
-    bubble_even (shared)     idle share of that step
-    bubble_best (shared)     the same for the split by cost
-    grad_error               largest difference of either from one process on the full batch
+    layers_even             layers on each stage, the head among them, dealt out by number
+    layers_best             layers on each stage, the head among them, split by cost
+    load_even               what each stage multiplied in a forward, in layers, dealt out by number
+    load_best               what each stage multiplied in a forward, in layers, split by cost
+    makespan_even (shared)  length of a 1F1B step, dealt out by number; F of a layer takes 1, B 2
+    makespan_best (shared)  length of a 1F1B step, split by cost; F of a layer takes 1, B 2
+    bubble_even (shared)    idle share of a 1F1B step, layers dealt out by number
+    bubble_best (shared)    idle share of a 1F1B step, layers split by cost
+    grad_error              largest difference of either gradient from one process on the full batch
 
 Run
     quizkit demo pipeline-partition --gpus 4

@@ -10,20 +10,20 @@ The trick
     pipeline has cut weights and gradients by p already, and activations are none of ZeRO's.
 
 Watch
-    sent_bytes_0        to copies in one step: an all-reduce after the last backward, plain DP
-    sent_bytes_1        a reduce-scatter after the last backward, weights gathered after the update
-    sent_bytes_2        a reduce-scatter after every backward, weights gathered after the update
-    sent_bytes_3        the same, weights gathered before every forward and every backward instead
-    reductions_0        times a stage's gradient was summed over its copies
-    reductions_1        the same in ZeRO-1
-    reductions_2        the same in ZeRO-2
-    reductions_3        the same in ZeRO-3
-    gradient_bytes      a stage's whole gradient, Psi, fp64
-    kept_bytes_0        weights and gradient that lie on this rank from one backward to the next
-    kept_bytes_1        the same in ZeRO-1, which cuts only the optimizer's states (none here)
-    kept_bytes_2        the same in ZeRO-2: a part of the gradient
-    kept_bytes_3        the same in ZeRO-3: a part of both
-    weights_error       largest difference from one process on the global batch, after the step
+    sent_bytes_0    bytes sent to copies in a step, plain DP: all-reduce after the last backward
+    sent_bytes_1    bytes sent to copies in a step, ZeRO-1: reduce-scatter once, gather weights once
+    sent_bytes_2    bytes sent to copies in a step, ZeRO-2: reduce-scatter after every backward
+    sent_bytes_3    bytes sent to copies in a step, ZeRO-3: weights gathered for every F and B too
+    reductions_0    times a stage's gradient was summed over its copies, plain DP
+    reductions_1    times a stage's gradient was summed over its copies, ZeRO-1
+    reductions_2    times a stage's gradient was summed over its copies, ZeRO-2
+    reductions_3    times a stage's gradient was summed over its copies, ZeRO-3
+    gradient_bytes  a stage's whole gradient, Psi, fp64
+    kept_bytes_0    bytes of weights and gradient kept between two backwards, plain DP
+    kept_bytes_1    bytes of weights and gradient kept between two backwards, ZeRO-1: both whole
+    kept_bytes_2    bytes of weights and gradient kept between two backwards, ZeRO-2: gradient cut
+    kept_bytes_3    bytes of weights and gradient kept between two backwards, ZeRO-3: both cut
+    weights_error   largest difference from one process on the global batch, after the step
 
 Run
     quizkit demo pipeline-zero --gpus 4
