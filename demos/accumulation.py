@@ -6,33 +6,33 @@ The trick
     many that is the mean over K; if not, a mean of means weighs a token of a short one more.
 
     Without the share the gradient is K times too long: so is plain SGD's update, while Adam divides
-    by the gradient's own size and takes the same first step: only clipping and eps notice. Nothing
-    else changes: same global batch, same update, so the same learning rate. What is saved is
+    by the gradient's own size and takes the same first step: only clipping and eps notice. Done
+    right, nothing changes: same global batch, same update, so the same learning rate. What is saved is
     activations, of one micro-batch at a time, not gradients or states. Two things do differ: batch
     statistics, taken over a micro-batch, and dropout's dice.
 
 Watch
-    all_tokens (shared)    in the global batch
-    grad_error (shared)    of the shares: largest difference from one process on the global batch
-    means_error (shared)   of the mean of means: length of its difference, the right gradient's as 1
-    local_error (shared)   the same if each rank divides by its own tokens and ranks are averaged
-    sgd_ratio (shared)     first update of plain SGD without 1/K: its length over the one with 1/K
-    adam_ratio (shared)    the same for Adam
-    eps_ratio (shared)     the same for Adam with eps as large as the gradient's root mean square
-    clip_ratio (shared)    the same for SGD clipped at 1.5 times the norm of the gradient with 1/K
+    all_tokens (shared)    tokens in the global batch
+    grad_error (shared)    largest difference of the gradient by shares from one process's
+    means_error (shared)   gradient by a mean of means: its relative distance from the right one
+    local_error (shared)   gradient by each rank's own tokens, averaged: its relative distance
+    sgd_ratio (shared)     length of plain SGD's first update without 1/K over that with 1/K
+    adam_ratio (shared)    length of Adam's first update without 1/K over that with 1/K
+    eps_ratio (shared)     Adam's first update without 1/K over with it, eps at the gradient's RMS
+    clip_ratio (shared)    SGD's first update without 1/K over with it, clipped at 1.5 right norms
     leak_ratio (shared)    the same step twice without zero_grad between: second gradient over first
-    weights_error (shared)   after --steps of Adam: distance from one process on global batches
-    root_rate_error (shared) the same if the learning rate is multiplied by the root of K
+    weights_error (shared)   after --steps of Adam: distance of the weights from one process's
+    root_rate_error (shared) weights after Adam at lr x root of K: distance from one process at lr
     batch_norm_error       of a model with BatchNorm: this rank's gradient against its whole batch's
-    layer_norm_error       the same with LayerNorm
-    live_bytes             most bytes kept for backward while accumulating
-    live_bytes_whole       the same with this rank's batch in one piece
-    gradient_bytes         of .grad after accumulating
-    gradient_bytes_whole   of .grad after the whole batch
+    layer_norm_error       of a model with LayerNorm: this rank's gradient against its whole batch's
+    live_bytes             most bytes kept for backward while accumulating, a micro-batch at a time
+    live_bytes_whole       most bytes kept for backward with this rank's batch in one piece
+    gradient_bytes         bytes of .grad after accumulating
+    gradient_bytes_whole   bytes of .grad after the whole batch
     bias (shared)          all ways to draw 1, 2 or 4 of 4 tokens: their mean gradients' own mean
                            against the mean of all 4, the largest difference of the three
     variance_2 (shared)    spread of the mean of 2 draws, that of 1 draw as 1
-    variance_4 (shared)    the same of 4
+    variance_4 (shared)    spread of the mean of 4 draws, that of 1 draw as 1
 
 Run
     quizkit demo accumulation --gpus 4

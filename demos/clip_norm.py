@@ -18,18 +18,18 @@ The trick
     on every rank. Left out: limits for each layer, limits that adapt.
 
 Watch
-    norm_global (shared)      of 'sharded' on each rank and 'replicated' on all, each counted once
-    norm_local                from what this rank holds
-    norm_all (shared)         from the sum over ranks of all that they hold
+    norm_global (shared)      norm of the sharded parts and the replicated one, each counted once
+    norm_local                norm of what this rank holds, the others not asked
+    norm_all (shared)         norm from the sum over ranks of all that they hold
     weight_error (shared)     largest difference from one process that clips with torch, in any step
-    drift                     of this rank's replicated weights from rank 0's
-    drift_local               the same after a run in which each rank clips by its own norm
-    clip_first_norm (shared)  ranks as replicas: norm of the mean of gradients clipped by each rank
-    clip_first_cosine (shared)  cosine between that mean and the mean clipped once
-    nan_after                 of 10 elements, those not finite after clipping; before, rank 0 had 1
-    nan_local                 the same if each rank clips by its own norm
-    inf_after                 the same by the global norm if the one element is inf
-    inf_zeros                 then, zeros
+    drift                     replicated weights: distance from rank 0's, all clipped by one norm
+    drift_local               replicated weights: distance from rank 0's, each rank by its own norm
+    clip_first_norm (shared)  norm of the mean of gradients that ranks, as replicas, clipped first
+    clip_first_cosine (shared)  cosine between the mean of clipped gradients and the clipped mean
+    nan_after                 not finite of 10 elements after clipping; before, rank 0 had 1 NaN
+    nan_local                 not finite of 10 if each rank clips by its own norm; rank 0 had 1 NaN
+    inf_after                 not finite of 10 after clipping; before, rank 0 had 1 inf
+    inf_zeros                 zeros of 10 after clipping; before, rank 0 had 1 inf
 
 Run
     quizkit demo clip-norm --gpus 4

@@ -18,21 +18,21 @@ The trick
 Watch
     batch (shared)         samples behind one step, B
     noise_micro (shared)   mean squared distance of a micro-batch's gradient from G
-    noise_rank (shared)    the same for a rank's mean over its micro-batches
-    noise_step (shared)    the same for the mean over all ranks
-    noise_one (shared)     the same for one process that draws B samples of its own
+    noise_rank (shared)    mean squared distance from G of a rank's mean over its micro-batches
+    noise_step (shared)    mean squared distance from G of the mean over all ranks
+    noise_one (shared)     mean squared distance from G of one process that draws B samples itself
     small_square (shared)  mean squared norm of a micro-batch's gradient
     big_square (shared)    mean squared norm of the step's gradient
-    noise_trace (shared)   tr(Sigma), from these two
-    slope_square (shared)  |G|^2, from these two
-    noise_scale (shared)   their ratio; the truth is --width over --slope
+    noise_trace (shared)   tr(Sigma), from small_square and big_square
+    slope_square (shared)  |G|^2, from small_square and big_square
+    noise_scale (shared)   tr(Sigma) / |G|^2, as measured; the truth is --width over --slope
     error (shared)         largest difference of a step's gradient from one process on all samples
-    gradient_bytes         sent for the gradients of one step of all runs
-    norm_bytes             sent on top, for the squared norms
-    cloud_one (shared)     mean squared distance from the minimum: batch of one rank, rate lr
-    cloud_same (shared)    batch of all ranks, the same lr
-    cloud_root (shared)    batch of all ranks, lr * sqrt(N)
-    cloud_linear (shared)  batch of all ranks, lr * N
+    gradient_bytes         bytes a rank sends for the gradients of one step of all runs
+    norm_bytes             bytes a rank sends on top of the gradients, for the squared norms
+    cloud_one (shared)     mean squared distance from the minimum: batch of one rank, lr
+    cloud_same (shared)    mean squared distance from the minimum: batch of all ranks, the same lr
+    cloud_root (shared)    mean squared distance from the minimum: batch of all ranks, lr * sqrt(N)
+    cloud_linear (shared)  mean squared distance from the minimum: batch of all ranks, lr * N
 
 Run
     quizkit demo grad-noise --gpus 4

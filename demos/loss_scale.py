@@ -6,7 +6,7 @@ The trick
     (fp64 here, to compare; fp32 in life). An overflow skips the step and halves the scale; after
     some good steps in a row it is doubled.
 
-    All ranks must skip or none. DDP gets that for nothing: inf plus anything is inf, so the sum
+    All ranks must skip or none. DDP gets that for nothing: a sum with inf in it is not finite, and
     shows it to everybody. With shards (ZeRO, tensor or pipeline parallel) only the owner sees it:
     without a MAX over ranks it skips alone and halves its scale alone, and from then on gradients
     of different scales are added up.
@@ -17,21 +17,21 @@ The trick
     in the bad step rank 0 has a bad target for the last rank's output. bf16 needs none of this.
 
 Watch
-    scale                      the scale at the end
-    skipped                    steps skipped
-    weight_error (shared)      largest difference from one process with torch's GradScaler
+    scale                      the loss scale at the end
+    skipped                    steps that this rank skipped
+    weight_error (shared)      largest difference of weights from one process under GradScaler
     found_own                  1 if this rank's own gradient has inf or NaN in the bad step
-    found_sum                  the same of the sum over ranks, which DDP leaves on every rank
-    found_shard                the same of this rank's shard of the sum
-    scale_alone                the scale at the end if each rank looks at its shard only
-    error_alone (shared)       difference from one process then; neither clips
-    update_norm (shared)       norm of a clipped gradient
-    update_clip_first (shared) the same if it is clipped first and divided by the scale then
+    found_sum                  1 if the sum over ranks, DDP's, has inf or NaN in the bad step
+    found_shard                1 if this rank's shard of the sum has inf or NaN in the bad step
+    scale_alone                the loss scale at the end if each rank looks at its shard only
+    error_alone (shared)       difference from GradScaler if each rank looks at its shard, unclipped
+    update_norm (shared)       norm of a gradient divided by the scale and then clipped
+    update_clip_first (shared) norm of a gradient clipped first and then divided by the scale
     zeros_plain                zeros in this rank's fp16 gradient without a scale
-    zeros_scaled               the same with the scale
+    zeros_scaled               zeros in this rank's fp16 gradient with the scale
     eps_half (shared)          Adam's eps of 1e-8 as fp16
     adam_half_bad (shared)     not finite in Adam's updates for gradients 0, 1e-4, 1, all in fp16
-    adam_single_bad (shared)   the same in fp32
+    adam_single_bad (shared)   not finite in Adam's updates for gradients 0, 1e-4, 1, all in fp32
 
 Run
     quizkit demo loss-scale --gpus 4
