@@ -17,7 +17,7 @@ def words(wanted: str) -> list[str]:
 def searched(question: Question) -> tuple[str, str]:
     """Where a word weighs most (id, tags and prompt), and all that is searched."""
     texts = {place: f"{text.zh} {text.en}" for place, text in texts_of(question)}
-    front = folded(f"{question.id} {' '.join(question.tags)} {texts['prompt']}")
+    front = folded(f"{question.id} {' '.join(question.tags)} {texts.pop('prompt')}")
     return front, f"{front} {folded(' '.join(texts.values()))}"
 
 
