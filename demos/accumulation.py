@@ -7,7 +7,7 @@ The trick
 
     Without the share the gradient is K times too long: so is plain SGD's update, while Adam divides
     by the gradient's own size and takes the same first step: only clipping and eps notice. Done
-    right, nothing changes: same global batch, same update, so the same learning rate. What is saved is
+    right, nothing changes: same global batch, same update, so the same learning rate. It saves
     activations, of one micro-batch at a time, not gradients or states. Two things do differ: batch
     statistics, taken over a micro-batch, and dropout's dice.
 
