@@ -12,17 +12,17 @@ The trick
 
 Watch
     params (shared)             elements of all weights
-    params_multiplied (shared)  of these, in matrices: without norms and the embedding
-    tokens                      of this rank's share of the batch
-    flops_forward               counted in the forward pass
-    flops_step                  counted in forward, backward and recomputing
-    flops_recomputed            of these, forward once more
-    flops_projections           of the step: query, key, value and output projections
-    flops_attention             of the step: scores and weighted values
-    flops_mlp                   of the step: the MLP's two matrices, three if gated
-    flops_logits                of the step: the last matrix, hidden to vocabulary
-    flops_per_token             of the step, for one token
-    flops_total (shared)        of the step, over all ranks
+    params_multiplied (shared)  elements of the weights in matrices: without norms and the embedding
+    tokens                      tokens of this rank's share of the batch
+    flops_forward               FLOPs counted in this rank's forward pass
+    flops_step                  FLOPs counted in this rank's forward, backward and recomputing
+    flops_recomputed            FLOPs of this rank's step that run a forward once more
+    flops_projections           FLOPs of this rank's step in the Q, K, V and output projections
+    flops_attention             FLOPs of this rank's step in scores and weighted values
+    flops_mlp                   FLOPs of this rank's step in the MLP's two matrices, three if gated
+    flops_logits                FLOPs of this rank's step in the last matrix, hidden to vocabulary
+    flops_per_token             FLOPs of a step for one token
+    flops_total (shared)        FLOPs of a step over all ranks
     six_nd_ratio                flops_step / (6 * params * tokens)
     grad_error (shared)         largest difference from plain torch, over all ways to recompute
 

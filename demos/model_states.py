@@ -11,31 +11,31 @@ The trick
     send 2; 2 gives each gradient away at once: K + 1; 3 sends 3K. Layers are flat rows, padded.
 
 Watch
-    parameters (shared)   weights of the model: layers * width^2
-    padding (shared)      zeros among the flat rows; 0 if N divides width^2
-    state_bytes_0         all tensors alive after the backward pass; stage 0: plain data parallelism
-    state_bytes_1         the same with the optimizer's state cut
-    state_bytes_2         the same with gradients cut too
-    state_bytes_3         the same with weights cut too
-    weights_bytes_0       of these, weights that the passes compute with
-    weights_bytes_1       the same at stage 1
-    weights_bytes_2       the same at stage 2
-    weights_bytes_3       the same at stage 3
-    gradients_bytes_0     of these, gradients
-    gradients_bytes_1     the same at stage 1
-    gradients_bytes_2     the same at stage 2
-    gradients_bytes_3     the same at stage 3
-    optimizer_bytes_0     of these, master weights, momentum and variance
-    optimizer_bytes_1     the same at stage 1
-    optimizer_bytes_2     the same at stage 2
-    optimizer_bytes_3     the same at stage 3
-    sent_bytes_0          handed to the wire in one step, by plain data parallelism
-    sent_bytes_1          the same at stage 1
-    sent_bytes_2          the same at stage 2
-    sent_bytes_3          the same at stage 3
-    moved_weights         of this rank's part of the weights: how many are other numbers at the end
-    weights_error         largest difference of any stage's weights from training on one process
-    optimizer_error       the same for master weights, momentum and variance
+    parameters (shared)  weights of the model: layers * width^2
+    padding (shared)     zeros among the flat rows; 0 if N divides width^2
+    state_bytes_0        bytes of all tensors alive after backward, plain data parallelism
+    state_bytes_1        bytes of all tensors alive after backward, ZeRO-1: optimizer's state cut
+    state_bytes_2        bytes of all tensors alive after backward, ZeRO-2: gradients cut too
+    state_bytes_3        bytes of all tensors alive after backward, ZeRO-3: weights cut too
+    weights_bytes_0      bytes kept of the weights that the passes compute with, plain data parallelism
+    weights_bytes_1      bytes kept of the weights that the passes compute with, ZeRO-1
+    weights_bytes_2      bytes kept of the weights that the passes compute with, ZeRO-2
+    weights_bytes_3      bytes kept of the weights that the passes compute with, ZeRO-3
+    gradients_bytes_0    bytes of gradients alive after backward, plain data parallelism
+    gradients_bytes_1    bytes of gradients alive after backward, ZeRO-1
+    gradients_bytes_2    bytes of gradients alive after backward, ZeRO-2
+    gradients_bytes_3    bytes of gradients alive after backward, ZeRO-3
+    optimizer_bytes_0    bytes of master weights, momentum and variance, plain data parallelism
+    optimizer_bytes_1    bytes of master weights, momentum and variance, ZeRO-1
+    optimizer_bytes_2    bytes of master weights, momentum and variance, ZeRO-2
+    optimizer_bytes_3    bytes of master weights, momentum and variance, ZeRO-3
+    sent_bytes_0         bytes handed to the wire in one step, plain data parallelism
+    sent_bytes_1         bytes handed to the wire in one step, ZeRO-1
+    sent_bytes_2         bytes handed to the wire in one step, ZeRO-2
+    sent_bytes_3         bytes handed to the wire in one step, ZeRO-3
+    moved_weights        how many weights of this rank's part are other numbers at the end
+    weights_error        largest difference of any of the four from training on one process
+    optimizer_error      largest difference of master weights, momentum, variance from one process
 
 Run
     quizkit demo model-states --gpus 4

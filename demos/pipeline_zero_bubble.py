@@ -10,27 +10,27 @@ The trick
     last stage still starts (p - 1)F after the first.
 
 Watch
-    idle_1f1b (shared)        what a stage idles in the whole step; 1F1B sends after B and W
-    idle_zb_h1 (shared)       the same for ZB-H1
-    idle_zb_h2 (shared)       the same for ZB-H2
-    waits_1f1b                what of it lies between the stage's own first start and last end
-    waits_zb_h1               the same for ZB-H1
-    waits_zb_h2               the same for ZB-H2
-    makespan_1f1b (shared)    length of the step on the virtual clock
-    makespan_zb_h1 (shared)   the same for ZB-H1
-    makespan_zb_h2 (shared)   the same for ZB-H2
-    bubble_1f1b (shared)      idle share of the step
-    bubble_zb_h1 (shared)     the same for ZB-H1
-    bubble_zb_h2 (shared)     the same for ZB-H2
-    peak_live_1f1b            most micro-batches between their F and the end of their W
-    peak_live_zb_h1           the same for ZB-H1
-    peak_live_zb_h2           the same for ZB-H2
-    kept_bytes_1f1b           most bytes kept at once: activations, and output gradients for W
-    kept_bytes_zb_h1          the same for ZB-H1
-    kept_bytes_zb_h2          the same for ZB-H2
-    owed_zb_h1                most micro-batches past their B whose W is still to come
-    owed_bytes_zb_h1          most bytes kept for these: inputs and output gradients of layers
-    grad_error (shared)       largest difference from one process that runs the full batch
+    idle_1f1b (shared)       what a stage idles in the whole step, 1F1B: it sends after B and W
+    idle_zb_h1 (shared)      what a stage idles in the whole step, ZB-H1
+    idle_zb_h2 (shared)      what a stage idles in the whole step, ZB-H2
+    waits_1f1b               what a stage idles between its first start and its last end, 1F1B
+    waits_zb_h1              what a stage idles between its first start and its last end, ZB-H1
+    waits_zb_h2              what a stage idles between its first start and its last end, ZB-H2
+    makespan_1f1b (shared)   length of 1F1B's step on the virtual clock
+    makespan_zb_h1 (shared)  length of ZB-H1's step on the virtual clock
+    makespan_zb_h2 (shared)  length of ZB-H2's step on the virtual clock
+    bubble_1f1b (shared)     idle share of 1F1B's step
+    bubble_zb_h1 (shared)    idle share of ZB-H1's step
+    bubble_zb_h2 (shared)    idle share of ZB-H2's step
+    peak_live_1f1b           most micro-batches between their F and the end of their W, 1F1B
+    peak_live_zb_h1          most micro-batches between their F and the end of their W, ZB-H1
+    peak_live_zb_h2          most micro-batches between their F and the end of their W, ZB-H2
+    kept_bytes_1f1b          most bytes kept: activations, and output gradients for W, 1F1B
+    kept_bytes_zb_h1         most bytes kept: activations, and output gradients for W, ZB-H1
+    kept_bytes_zb_h2         most bytes kept: activations, and output gradients for W, ZB-H2
+    owed_zb_h1               most micro-batches past their B whose W is still to come, ZB-H1
+    owed_bytes_zb_h1         most bytes kept for Ws to come: layers' inputs, output gradients, ZB-H1
+    grad_error (shared)      largest difference of any gradient from one process on the full batch
 
 Run
     quizkit demo pipeline-zero-bubble --gpus 4

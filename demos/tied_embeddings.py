@@ -1,4 +1,4 @@
-"""One table at both ends of a pipeline: each end has half of its gradient, once a step they add.
+"""One table at both ends of a pipeline: each end has a part of its gradient, once a step they add.
 
 The trick
     The input embedding on the first stage and the output projection on the last are one table, of
@@ -8,16 +8,16 @@ The trick
     a sum and no mean; what is swapped is the whole step's, so it is done once; nobody else sends.
 
 Watch
-    missing               length of what each end lacks of the table's gradient before they swap,
-                          over the length of the whole; 0 on a stage without a table
-    tied_bytes            bytes each stage sends for the table in a step
-    tied_messages         messages it sends for the table in a step
-    boundary_bytes        bytes it sends for activations and their gradients in a step
-    table_scale (shared)  length of the table's gradient after the swap over the right length
-    start_gap (shared)    largest difference between the two copies before the first step
-    copy_gap (shared)     largest difference between them after the last step
-    grad_error (shared)   largest difference of any gradient of any step from one process
-    weight_error (shared) largest difference of any weight after the last step
+    missing                length of what each end lacks of the table's gradient before they swap,
+                           over the length of the whole; 0 on a stage without a table
+    tied_bytes             bytes each stage sends for the table in a step
+    tied_messages          messages each stage sends for the table in a step
+    boundary_bytes         bytes each stage sends in a step for activations and their gradients
+    table_scale (shared)   length of the table's gradient after the swap over the right length
+    start_gap (shared)     largest difference between the table's copies before the first step
+    copy_gap (shared)      largest difference between the table's copies after the last step
+    grad_error (shared)    largest difference of any gradient of any step from one process
+    weight_error (shared)  largest difference of any weight from one process after the last step
 
 Run
     quizkit demo tied-embeddings --gpus 4
