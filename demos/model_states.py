@@ -17,10 +17,10 @@ Watch
     state_bytes_1        bytes of all tensors alive after backward, ZeRO-1: optimizer's state cut
     state_bytes_2        bytes of all tensors alive after backward, ZeRO-2: gradients cut too
     state_bytes_3        bytes of all tensors alive after backward, ZeRO-3: weights cut too
-    weights_bytes_0      bytes kept of the weights that the passes compute with, plain data parallelism
-    weights_bytes_1      bytes kept of the weights that the passes compute with, ZeRO-1
-    weights_bytes_2      bytes kept of the weights that the passes compute with, ZeRO-2
-    weights_bytes_3      bytes kept of the weights that the passes compute with, ZeRO-3
+    weights_bytes_0      bytes kept of the weights that passes compute with, plain data parallelism
+    weights_bytes_1      bytes kept of the weights that passes compute with, ZeRO-1
+    weights_bytes_2      bytes kept of the weights that passes compute with, ZeRO-2
+    weights_bytes_3      bytes kept of the weights that passes compute with, ZeRO-3
     gradients_bytes_0    bytes of gradients alive after backward, plain data parallelism
     gradients_bytes_1    bytes of gradients alive after backward, ZeRO-1
     gradients_bytes_2    bytes of gradients alive after backward, ZeRO-2
