@@ -12,10 +12,10 @@ The trick
     The prompt goes through at once, then token follows token.
 
 Watch
-    bytes_mha           bytes of a rank's cache at the end, bf16, all layers: a key head a query head
-    bytes_gqa           bytes of a rank's cache at the end, bf16, all layers: key heads from --kv-heads
-    bytes_mqa           bytes of a rank's cache at the end, bf16, all layers: one key head
-    bytes_mla           bytes of a rank's cache at the end, bf16, all layers: a latent and a RoPE key
+    bytes_mha           bytes of a rank's bf16 cache at the end, all layers, a key head a query head
+    bytes_gqa           bytes of a rank's bf16 cache at the end, all layers, with --kv-heads
+    bytes_mqa           bytes of a rank's bf16 cache at the end, all layers, with one key head
+    bytes_mla           bytes of a rank's bf16 cache at the end, all layers, latent and RoPE key
     token_bytes_mha     bytes of a token on a rank, one layer, if each query head has a key head
     token_bytes_gqa     bytes of a token on a rank, one layer, with key heads from --kv-heads
     token_bytes_mqa     bytes of a token on a rank, one layer, with one key head
