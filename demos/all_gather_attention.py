@@ -13,23 +13,23 @@ The trick
     takes 1 to attend to.
 
 Watch
-    sent_bytes               K and V that a rank handed to the wire in the forward
-    sent_messages            in how many messages: one for every other rank
-    sent_bytes_backward      shares of dK and dV, on their way home
-    sent_bytes_regathered    the same by head: K and V are gathered again as well
-    kv_block_bytes (shared)  size of one rank's K and V
-    kv_held                  bytes of gathered K and V alive while attention runs
-    kv_held_by_head          the same by head: one gathered, one on its way
-    kv_kept                  bytes of them that stay until the backward
-    kv_kept_by_head          the same by head
+    sent_bytes               bytes of K and V a rank sends in the forward
+    sent_messages            messages a rank sends in the forward: one for every other rank
+    sent_bytes_backward      bytes of dK and dV shares a rank sends home in the backward
+    sent_bytes_regathered    bytes a rank sends in the backward by head: K and V again as well
+    kv_block_bytes (shared)  bytes of one rank's K and V
+    kv_held                  bytes of gathered K and V alive while attention runs, all at once
+    kv_held_by_head          bytes of gathered K and V alive by head: one here, one on its way
+    kv_kept                  bytes of gathered K and V that stay until the backward
+    kv_kept_by_head          bytes of gathered K and V that stay until the backward, by head
     work                     visible pairs of query and key a rank attends to, for one head
     time_attention (shared)  virtual time of the forward if K and V were there already
     time_at_once (shared)    virtual time of the forward: gather, then attend
-    time_by_head (shared)    the same by head
-    out_error (shared)       largest difference from attention over the whole sequence
-    q_grad_error (shared)    the same for the gradient of q
-    kv_grad_error (shared)   the same for the gradients of k and v
-    sdpa_error (shared)      output and gradients against torch's scaled_dot_product_attention
+    time_by_head (shared)    virtual time of the forward by head: the next one comes meanwhile
+    out_error (shared)       largest difference of the output from one process
+    q_grad_error (shared)    largest difference of the gradient of q from one process
+    kv_grad_error (shared)   largest difference of the gradients of k and v from one process
+    sdpa_error (shared)      difference of output and gradients from scaled_dot_product_attention
 
 Run
     quizkit demo all-gather-attention --gpus 4

@@ -9,24 +9,24 @@ The trick
     from its own tokens: they are summed over the ranks of the sequence, as over data parallel ones.
 
 Watch
-    weight_bytes             weights a rank holds
-    kept_norms               bytes kept for the backward by norms, inputs of projections apart
-    kept_projections         the same by the products before and after attention
-    kept_attention           the same by attention itself
-    kept_mlp                 the same by the MLP
-    kept_logits              the same by the last norm, the logits and the loss
-    alone_norms (shared)     kept_norms on one rank with the whole sequence
-    alone_projections (shared)  kept_projections there
-    alone_attention (shared)    kept_attention there
-    alone_mlp (shared)       kept_mlp there
-    alone_logits (shared)    kept_logits there
-    sent_attention           bytes a rank sends in the forward, inside attention
-    sent_elsewhere           bytes it sends in the forward outside of it
-    sent_backward            bytes it sends in the backward, weights' gradients apart
-    loss_error (shared)      distance of the ranks' losses, added up, from one process
-    input_grad_error (shared)   largest difference of the gradient of the embedded tokens
-    own_weight_error (shared)   of the weights' gradients, each rank's own
-    weight_grad_error (shared)  of the weights' gradients, summed over the ranks
+    weight_bytes               bytes of weights a rank holds
+    kept_norms                 bytes norms keep for the backward; their outputs count at their users
+    kept_projections           bytes the products before and after attention keep for the backward
+    kept_attention             bytes attention itself keeps for the backward
+    kept_mlp                   bytes the MLP keeps for the backward
+    kept_logits                bytes the last norm, the logits and the loss keep for the backward
+    alone_norms (shared)       kept_norms on one rank with the whole sequence
+    alone_projections (shared) kept_projections on one rank with the whole sequence
+    alone_attention (shared)   kept_attention on one rank with the whole sequence
+    alone_mlp (shared)         kept_mlp on one rank with the whole sequence
+    alone_logits (shared)      kept_logits on one rank with the whole sequence
+    sent_attention             bytes a rank sends in the forward, inside attention
+    sent_elsewhere             bytes a rank sends in the forward, outside attention
+    sent_backward              bytes a rank sends in the backward, weights' gradients apart
+    loss_error (shared)        distance of the ranks' losses, added up, from one process, per token
+    input_grad_error (shared)  largest difference of the embedded tokens' gradient from one process
+    own_weight_error (shared)  largest difference of a rank's own weight gradients from one process
+    weight_grad_error (shared) largest difference of the summed weight gradients from one process
 
 Run
     quizkit demo cp-activations --gpus 4

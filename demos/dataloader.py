@@ -12,17 +12,17 @@ The trick
 
 Watch
     step_inline (shared)  time of a step in the second half of the run, loading when a batch is due
-    step_one (shared)     the same with loaders, one batch ahead on each
-    step_deep (shared)    the same with loaders, `depth` batches ahead on each
-    waits_inline          share of this rank's time in that half spent waiting for input, inline
-    waits                 the same with loaders and depth, as all that follows
-    computes              share spent in forward and backward
-    all_reduce            share in which an all-reduce is open on this rank, waiting for others too
-    transfer              share in which one is open and all ranks have come
-    exposed               share between the end of a backward and the end of its all-reduces
-    busy                  share in which forward, backward or an all-reduce runs
-    ahead                 most batches that were ordered and not yet taken
-    samples (shared)      different samples that all ranks together took
+    step_one (shared)     time of a step in the second half, loaders one batch ahead each
+    step_deep (shared)    time of a step in the second half, loaders `depth` batches ahead each
+    waits_inline          share of a rank's time waiting for input, loading when a batch is due
+    waits                 share of a rank's time waiting for input, loaders `depth` batches ahead
+    computes              share of a rank's time spent in forward and backward
+    all_reduce            share of a rank's time with an all-reduce open, waiting for others too
+    transfer              share of a rank's time with an all-reduce open and all ranks come
+    exposed               share of its time between the end of backward and that of all-reduces
+    busy                  share of a rank's time in which forward, backward or an all-reduce runs
+    ahead                 most batches that a rank has ordered and not yet taken
+    samples (shared)      samples that all ranks together took exactly once
     weights_error         largest difference of the weights from one process on the global batches
 
 Run

@@ -17,15 +17,15 @@ The trick
 
 Watch
     stuck (shared)         ranks that waited in vain while all had as many batches
-    waits_for              where each one's waiting ends: a rank that does not wait, or one of a
+    waits_for              where this rank's waiting ends: a rank that does not wait, or one of a
                            circle; -1 if it does not wait
-    circle (shared)        ranks that wait for each other in a circle
+    circle (shared)        most ranks that wait for each other in a circle
     entered                calls this rank entered, messages included
-    first_difference       the first of them that met other words than its own, from 1; 0 if none
+    first_difference       first call of this rank, from 1, that met words unlike its own, 0 if none
     weight_error (shared)  largest difference of a rank's weight from one process
     stuck_uneven (shared)  ranks that waited in vain while the culprit had fewer batches
-    behind (shared)        the rank that the notes name then, -1 if none
-    torch_names (shared)   the rank that monitored_barrier names, -1 if none
+    behind (shared)        rank the notes name while the culprit had fewer batches, -1 if none
+    torch_names (shared)   rank monitored_barrier names; -1 if none, or without --monitored
 
 Run
     quizkit demo deadlock --gpus 4

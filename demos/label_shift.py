@@ -12,17 +12,19 @@ The trick
     values, make activations' gradients whole, not those of weights.)
 
 Watch
-    mistaken               of the targets of a sequence: those a local shift takes from elsewhere
-    lost                   and those it has none for
-    targets                tokens of this rank with a target: the next one, unless it is a prompt's
-    weight                 what one of them counts in the loss, over what it counts in one process
-    nan_by_mean            1 if torch's mean over this rank's own targets is NaN
-    loss_error (shared)    all ranks' losses: distance of their sum from one process's loss
-    grad_error (shared)    largest difference of the summed gradient from one process
-    own_error              of this rank's own gradient, nothing summed
-    dp_error               of the sum over the ranks that hold the same shard of other sequences
-    cp_error               of the sum over the ranks that share a sequence
-    drift                  after a step, distance of this rank's weights from rank 0's
+    mistaken             targets of a sequence that a shift on this rank takes from elsewhere
+    lost                 targets of a sequence that a shift on this rank loses to another one
+    targets              tokens of this rank with a target: the next one, unless it is a prompt's
+    weight               weight of this rank's targets in the loss, over that in one process
+    nan_by_mean          1 if torch's mean over this rank's own targets is NaN
+    loss_error (shared)  distance of the sum of all ranks' losses from one process's loss
+    grad_error (shared)  largest difference from one process: gradient summed over all ranks
+    own_error            largest difference from one process: this rank's gradient, nothing summed
+    dp_error             largest difference from one process: gradient summed over the ranks that
+                         hold the same shard of other sequences
+    cp_error             largest difference from one process: gradient summed over the ranks that
+                         share a sequence
+    drift                after a step, distance of this rank's weights from rank 0's
 
 Run
     quizkit demo label-shift --gpus 4

@@ -12,24 +12,25 @@ The trick
 
     --cause: what goes wrong in --layer of --culprit at --step. overflow: a product leaves the range
     of floats. all-masked: a softmax over -inf only. log-times-zero: log(0), masked by a factor 0.
-    root-of-zero: fine in forward, not in backward. sample: inf in the data. rate: one update with
-    a learning rate far too large, on all ranks.
+    root-of-zero: fine in forward, not in backward. sample: inf in the data. rate: in the step
+    before, all ranks update with a learning rate far too large.
 
 Watch
-    bad_step (shared)     first step at which some rank's own gradient was bad, -1 if none
-    bad_before            1 if this rank's own gradient was, before the sum
-    bad_after             1 if the summed gradient was, on this rank
-    bad_tensors           weights and biases whose own gradient was bad, of 2 for each layer and 2
-    loss_bad              1 if this rank's loss was
-    input_bad             1 if the data was
-    first_forward         first module, from 0, with an output that was not finite, -1 if none
-    first_backward        the module that was handed a good gradient and handed on a bad one, -1
-    anomaly               1 if the step run again under detect_anomaly stops with an error
-    unclipped (shared)    bad entries of the summed gradient, as a share
-    clipped (shared)      the same after clip_grad_norm_
-    weights_bad           1 if this rank's weights are at the end
-    spread (shared)       largest difference between the ranks' weights at the end
-    weight_error (shared) largest relative difference from one process that leaves out bad steps
+    bad_step (shared)      first step at which some rank's own gradient had a NaN or inf, -1 if none
+    bad_before             1 if this rank's own gradient had a NaN or inf, before the sum
+    bad_after              1 if the summed gradient had a NaN or inf, on this rank
+    bad_tensors            weights and biases whose own gradient had a NaN or inf, of 2 for each
+                           layer and 2 for the last one
+    loss_bad               1 if this rank's loss was NaN or inf, at bad_step
+    input_bad              1 if this rank's data had a NaN or inf, at bad_step
+    first_forward          first module, from 0, with an output that was not finite, -1 if none
+    first_backward         module that was handed a finite gradient and handed on a bad one, else -1
+    anomaly                1 if the step run again under detect_anomaly stops with an error
+    unclipped (shared)     share of the summed gradient's entries that are NaN or inf
+    clipped (shared)       share of its entries that are bad after clip_grad_norm_ to a norm of 1
+    weights_bad            1 if this rank's weights have a NaN or inf at the end
+    spread (shared)        largest difference between the ranks' weights at the end
+    weight_error (shared)  largest relative difference from one process that leaves out bad steps
 
 Run
     quizkit demo nan-hunt --gpus 4
