@@ -21,7 +21,7 @@ Watch
     norm_global (shared)      norm of the sharded parts and the replicated one, each counted once
     norm_local                norm of what this rank holds, the others not asked
     norm_all (shared)         norm from the sum over ranks of all that they hold
-    weight_error (shared)     largest difference from one process that clips with torch, in any step
+    weight_error (shared)     largest difference of weights, any step, from torch in one process
     drift                     replicated weights: distance from rank 0's, all clipped by one norm
     drift_local               replicated weights: distance from rank 0's, each rank by its own norm
     clip_first_norm (shared)  norm of the mean of gradients that ranks, as replicas, clipped first

@@ -10,25 +10,28 @@ The trick
     --spread: how far the mean of a shard lies from the next one's.
 
 Watch
-    layer_norm_off (shared)         layer norm's gap from one process, over the right length
+    layer_norm_off (shared)         layer norm's gap from one process, as a share of the length
     layer_norm_grad_off (shared)    relative gap of the gradient of layer norm's input
     layer_norm_weight_off (shared)  relative gaps of layer norm's weight and bias gradients, summed
-    rms_norm_off (shared)           RMS norm's gap from one process, over the right length
+    rms_norm_off (shared)           RMS norm's gap from one process, as a share of the length
     rms_norm_grad_off (shared)      relative gaps of RMS norm's input and weight gradients, summed
-    softmax_off (shared)            softmax's gap from one process, over the right length
+    softmax_off (shared)            softmax's gap from one process, as a share of the length
     softmax_grad_off (shared)       relative gap of softmax's gradient
-    softmax_handed_on_off (shared)  relative gap of softmax's gradient, the sum's handed on as it is
+    softmax_handed_on_off (shared)  relative gap of softmax's gradient, were the gradient of its
+                                    sum handed on as it is
     loss_off (shared)               relative gap of log-sum-exp, a loss that every rank has whole
     loss_grad_off (shared)          relative gap of log-sum-exp's gradient
-    loss_reduced_off (shared)       relative gap of log-sum-exp's gradient, the sum's all-reduced
-    loss_reduced_scale (shared)     its gradient's length over the right one, the sum's all-reduced
+    loss_reduced_off (shared)       relative gap of log-sum-exp's gradient, were the gradient of
+                                    its sum all-reduced
+    loss_reduced_scale (shared)     length of log-sum-exp's gradient over the right one, were the
+                                    gradient of its sum all-reduced
     variance (shared)               variance of the first row, put together from its shards
     variance_within (shared)        mean of the variances of the first row's shards
     batch_norm_off (shared)         relative gaps of batch norm cut by channels and its gradient
     batch_norm_rows_off (shared)    relative gap of batch norm cut by rows
     layer_norm_rows_off (shared)    relative gaps of layer norm cut by rows and its input's gradient
     weight_rows_off (shared)        relative gap of layer norm's weight gradient by rows, not summed
-    gelu_off (shared)               relative gaps of GELU of a product cut by columns, and gradient
+    gelu_off (shared)               relative gaps of GELU behind a column cut and of its gradient
     gelu_partial_off (shared)       relative gap of the sum of GELUs of partial products
     norm_collectives                collectives in a layer norm's forward
     softmax_collectives             collectives in a softmax's forward
