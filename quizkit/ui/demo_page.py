@@ -10,6 +10,7 @@ from rich.text import Text
 
 from quizkit.lab.catalogue import Demo
 from quizkit.ui.demo_words import demo_words
+from quizkit.ui.inline import one_line
 from quizkit.ui.report_screen import expected
 from quizkit.words import Lang, say
 
@@ -87,7 +88,7 @@ def page(demo: Demo, lang: Lang, plain: bool) -> RenderableType:
             _title("breaks", lang),
             _rows(
                 [
-                    (name, f"{expected(each, words, lang)}. {words.breaks[name]}".strip())
+                    (name, _about(expected(each, words, lang), words.breaks[name], lang))
                     for name, each in demo.breaks.items()
                 ],
                 plain,
@@ -95,6 +96,10 @@ def page(demo: Demo, lang: Lang, plain: bool) -> RenderableType:
         ]
     parts.append(Text("\n" + say("lab.page_hint", lang, name=demo.name), "dim"))
     return Group(*parts)
+
+
+def _about(expected: str, source: str, lang: Lang) -> str:
+    return say("lab.about_break", lang, expected=expected, source=source) if source else expected
 
 
 def _title(name: str, lang: Lang) -> Text:
@@ -116,4 +121,4 @@ def _paragraphs(text: str) -> Iterable[Text]:
     """Prose was broken to fit the file; here it breaks to fit the screen, unless it is a figure."""
     for paragraph in text.split("\n\n"):
         drawn = any(line.startswith(" ") for line in paragraph.split("\n"))
-        yield Text((paragraph if drawn else " ".join(paragraph.split("\n"))) + "\n")
+        yield Text((paragraph if drawn else one_line(paragraph)) + "\n")

@@ -95,7 +95,8 @@ def options(report: Report) -> str:
 def verdict(report: Report, planted: Break | None, words: DemoWords, lang: Lang) -> Text:
     """The last line: did it pass, and did a planted bug show itself the way it should."""
     word = say(f"lab.verdict_{report.verdict}", lang)
-    failing = ", ".join(words.check(check.name) for check in report.checks if not check.holds)
+    comma = "、" if lang == "zh" else ", "
+    failing = comma.join(words.check(check.name) for check in report.checks if not check.holds)
     if report.outcome == "finished":
         why = say("lab.failing", lang, names=failing) if failing else ""
         why = why or (say("lab.all_hold", lang) if report.verdict == "pass" else "")

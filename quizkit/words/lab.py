@@ -84,7 +84,8 @@ WORDS: Words = {
     "expect_check": {"zh": "检查“{name}”不成立", "en": 'the check "{name}" fails'},
     "expect_hangs": {"zh": "卡死，到时限被停下", "en": "the run hangs until its deadline"},
     "expect_crashes": {"zh": "抛出 {cause} 崩溃", "en": "the run crashes with {cause}"},
-    "source": {"zh": "出处：{source}", "en": "Source: {source}"},
+    "about_break": {"zh": "{expected}。{source}", "en": "{expected}. {source}"},
+    "source": {"zh": "怎么来的：{source}", "en": "Where it comes from: {source}"},
     "break_shown": {
         "zh": "埋下的 bug 如预期露馅。",
         "en": "The planted break showed itself as declared.",
