@@ -47,6 +47,7 @@ SETTINGS: Mapping[str, Setting] = {
         Setting("interview", None, day=True),
         Setting("minutes", 30, most=1440),
         Setting("interview_for", None),
+        Setting("interview_topics", ()),
     )
 }
 
@@ -62,6 +63,12 @@ class Settled:
     def number(self) -> int:
         """The value of a setting that is a whole number."""
         assert isinstance(self.value, int)
+        return self.value
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The value of a setting that is a list."""
+        assert isinstance(self.value, tuple)
         return self.value
 
 

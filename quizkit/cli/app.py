@@ -7,6 +7,7 @@ and the first question come at once.
 import os
 import sys
 from errno import EBADF, ENOSPC
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,16 +28,15 @@ from quizkit.cli import (
     stats,
     study,
 )
-from quizkit.cli.common import language
-from quizkit.words import Lang, say
+from quizkit.cli.common import language, spoken
+from quizkit.cli.help import dress, word
+from quizkit.words import say
 
 if TYPE_CHECKING:
     from quizkit.errors import QuizkitError
 
 app = typer.Typer(
     name="quizkit",
-    help="Interview practice for LLM training infrastructure: every answer is a claim, and every claim is a run. "  # noqa: E501
-    "大模型训练基础设施面试练习：每个答案都是一个论断，每个论断都能跑出来。",
     no_args_is_help=False,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -59,15 +59,7 @@ for module in (
     doctor,
 ):
     module.register(app)
-
-
-def _speak(lang: Lang) -> None:
-    """Give the list of commands the reader's language; typer has the English docstrings."""
-    for command in app.registered_commands:
-        name = command.name or getattr(command.callback, "__name__", "")
-        command.help = say(f"help.{name}", lang)
-    for group in app.registered_groups:
-        group.help = say(f"help.{group.name}", lang)
+dress(app)
 
 
 @app.callback(invoke_without_command=True)
@@ -97,7 +89,9 @@ def _run() -> int:
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         return _fail(LabError("file_write", file="stdout", reason=os.strerror(EBADF)))
     try:
-        _speak(language())
+        language(_said(sys.argv[1:]))
+        app.info.help = say("help.quizkit", spoken())
+        word(app)
         # Not standalone: typer would turn Ctrl-C into exit code 1.
         return int(app(standalone_mode=False) or 0)
     except QuizkitError as error:
@@ -117,17 +111,20 @@ def _run() -> int:
             raise
         return _fail(QuizkitError("file_write", file="stdout", reason=error.strerror))
     except Exception as error:
-        # typer brings its own copy of click or not, by version: know its errors by their shape.
+        # typer brings its own copy of click or not, by version: know it by its name.
         if type(error).__name__ == "Abort":
             return 130
-        if not hasattr(error, "format_message"):
-            raise
-        typer.echo(f"quizkit: {error.format_message()}", err=True)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-        return int(getattr(error, "exit_code", 2))
+        raise
+
+
+def _said(words: list[str]) -> str | None:
+    """The language that the line asks for: help and refusals come before it is understood."""
+    pairs = [word.partition("=")[::2] for word in words] + [*pairwise(words)]
+    return next(
+        (value for name, value in pairs if name == "--lang" and value in ("zh", "en")), None
+    )
 
 
 def _fail(error: "QuizkitError") -> int:
-    from quizkit.cli.common import spoken
-
     typer.echo(f"quizkit: {error.message(spoken())}", err=True)
     return error.exit_code

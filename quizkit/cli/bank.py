@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language
+from quizkit.cli.common import choose_topics, language
 from quizkit.cli.flags import flags
+from quizkit.cli.options import Json, Spoken
 
 if TYPE_CHECKING:
     from quizkit.bank.model import Problem
 
-bank = typer.Typer(help="For authors: check, start and describe questions. 出题人用。")
+bank = typer.Typer(help="For authors: check, start and describe questions.")
 bank.command()(flags)
 
 
@@ -25,14 +26,17 @@ def register(app: typer.Typer) -> None:
 def lint(
     topic: Annotated[
         list[str] | None,
-        typer.Argument(help="Topics; none means all.", autocompletion=complete.topics),
+        typer.Argument(
+            metavar="TOPIC", help="Topics; none means all.", autocompletion=complete.topics
+        ),
     ] = None,
     bank: Annotated[
-        Path | None, typer.Option(help="A folder of questions instead of the shipped.")
+        Path | None,
+        typer.Option(metavar="DIR", help="A folder of questions instead of the shipped."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings fail too.")] = False,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+    json: Json = False,
+    lang: Spoken = None,
 ) -> None:
     """Check every question file: all mistakes at once, each with file, line and remedy."""
     from quizkit.paths import QUESTIONS
@@ -59,15 +63,20 @@ def lint(
 
 @bank.command()
 def new(
-    name: Annotated[str, typer.Argument(help="topic/slug, as in pp/bubble.")],
+    name: Annotated[str, typer.Argument(metavar="ID", help="topic/slug, as in pp/bubble.")],
     kind: Annotated[
         str,
         typer.Option(
-            help="choice, numeric, order, cloze, trace, bug, essay.", autocompletion=complete.kinds
+            metavar="KIND",
+            help="choice, numeric, order, cloze, trace, bug or essay.",
+            autocompletion=complete.kinds,
         ),
     ],
-    bank: Annotated[Path | None, typer.Option(help=BANK_HELP)] = None,
-    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+    bank: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="A folder of questions instead of the shipped."),
+    ] = None,
+    lang: Spoken = None,
 ) -> None:
     """Start a question file with every key that its kind has."""
     import re

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from quizkit.cli.common import JSON_HELP, LANG_HELP
+from quizkit.cli.options import Json, Plain, Spoken
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +22,8 @@ def register(app: typer.Typer) -> None:
 def calc(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(help="A calculator; without one, list them all.")
+        str | None,
+        typer.Argument(metavar="NAME", help="A calculator; without one, list them all."),
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Each number with its formula and its source.")
@@ -34,11 +35,11 @@ def calc(
         bool, typer.Option("--check", help="Compare formulas, simulator and real runs.")
     ] = False,
     svg: Annotated[
-        Path | None, typer.Option(metavar="F", help="pipeline: write the timeline as a picture.")
+        Path | None, typer.Option(metavar="FILE", help="pipeline: write the timeline as a picture.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
-    plain: Annotated[bool, typer.Option("--plain", help="No colours, no columns.")] = False,
+    json: Json = False,
+    lang: Spoken = None,
+    plain: Plain = False,
     usage: Annotated[
         bool, typer.Option("--help", "-h", help="This; after a calculator's name, its options.")
     ] = False,
@@ -52,13 +53,14 @@ def calc(
     spoken = language(lang)
     if check:
         from quizkit.cli.calc_check import check as compare
+        from quizkit.errors import UsageError
 
-        _nothing_else([*([name] if name else []), *context.args])
+        for word in [*([name] if name else []), *context.args]:
+            raise UsageError("calc_check_alone", given=word)
         raise typer.Exit(compare(json, plain, spoken))
     if name is None:
         from quizkit.cli.calc_run import print_list
 
-        _nothing_else(context.args)
         if usage:
             typer.echo(context.get_help())
         else:
@@ -75,11 +77,3 @@ def calc(
         raise typer.Exit(ask(sheet, context.args, json, plain, spoken))
     else:
         run(Asked(sheet, context.args, explain, svg), json, spoken, plain)
-
-
-def _nothing_else(words: list[str]) -> None:
-    """Refuse what means something only after the name of a calculator."""
-    from quizkit.errors import UsageError
-
-    for word in words:
-        raise UsageError("calc_first", given=word)

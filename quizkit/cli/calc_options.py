@@ -9,7 +9,7 @@ from quizkit.errors import UsageError
 from quizkit.near import nearest
 
 # What the command itself takes; named here so that a misspelt one is recognised.
-COMMON = ("--json", "--explain", "--quiz", "--lang", "--plain", "--help")
+COMMON = ("--json", "--explain", "--quiz", "--check", "--svg", "--lang", "--plain", "--help")
 
 
 def parsed(sheet: Sheet, words: Sequence[str]) -> dict[str, Value]:

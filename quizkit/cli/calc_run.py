@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from quizkit.calc import sheets
 from quizkit.calc.sheet import Sheet, Worked
-from quizkit.cli.calc_options import parsed
+from quizkit.cli.calc_options import COMMON, parsed
 from quizkit.errors import UsageError
 from quizkit.near import nearest
 from quizkit.words import Lang, say
@@ -32,7 +32,9 @@ class Asked:
 def find(name: str) -> Sheet:
     """The calculator of that name. Raises UsageError with the nearest one."""
     if name.startswith("-"):
-        raise UsageError("calc_first", given=name)
+        from quizkit.cli.usage import unknown
+
+        raise unknown("calc_own", "quizkit calc", name, COMMON)
     if name not in sheets.NAMES:
         raise UsageError("calc_unknown", name=name, hint=nearest(name, sheets.NAMES))
     return sheets.sheet(name)

@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from quizkit.bank.library import Library
     from quizkit.bank.reader import Bank
 
-LANG_HELP = "Language of the words: zh or en. Default: config, else the locale."
-BANK_HELP = "Another folder of questions beside the shipped ones. May be repeated."
-JSON_HELP = "One JSON object on stdout."
-
 _spoken: list[Lang] = []
 
 
@@ -49,8 +45,7 @@ def choose_topics(folder: Path, banks: Sequence[Path], wanted: Sequence[str]) ->
 
 def own_banks(banks: Sequence[Path]) -> list[Path]:
     """The user's own banks: those settled once, then those said now."""
-    settled = settings()["bank"].value
-    assert isinstance(settled, tuple)
+    settled = settings()["bank"].words
     return [*(Path(each).expanduser() for each in settled), *banks]
 
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import JSON_HELP, LANG_HELP, language
+from quizkit.cli.common import language
+from quizkit.cli.options import Json, Spoken
 
 if TYPE_CHECKING:
     from quizkit.settings import Settled, Value
@@ -19,18 +20,23 @@ def register(app: typer.Typer) -> None:
 
 def config(
     name: Annotated[
-        str | None, typer.Argument(help="A setting, as in lang.", autocompletion=complete.settings)
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="A setting, as in lang.", autocompletion=complete.settings
+        ),
     ] = None,
     value: Annotated[
         str | None,
-        typer.Argument(help="What it shall be from now on.", autocompletion=complete.values),
+        typer.Argument(
+            metavar="VALUE", help="What it shall be from now on.", autocompletion=complete.values
+        ),
     ] = None,
     unset: Annotated[bool, typer.Option("--unset", help="Back to the default.")] = False,
     show_origin: Annotated[
         bool, typer.Option("--show-origin", help="Where each value comes from.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    lang: Annotated[str | None, typer.Option("--lang", help=LANG_HELP)] = None,
+    json: Json = False,
+    lang: Spoken = None,
 ) -> None:
     """Your settings: all of them (the default), one of them, or a new value for one."""
     from quizkit.errors import UsageError

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quizkit.cli.common import JSON_HELP, LANG_HELP, language
+from quizkit.cli.common import language
+from quizkit.cli.options import Json, Spoken
 
 if TYPE_CHECKING:
     from quizkit.words import Lang
@@ -31,8 +32,8 @@ def data(
     ] = None,
     erase: Annotated[bool, typer.Option("--erase", help="Remove every answer for good.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Erase without asking.")] = False,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    lang: Annotated[str | None, typer.Option("--lang", help=LANG_HELP)] = None,
+    json: Json = False,
+    lang: Spoken = None,
 ) -> None:
     """Your files: where they are (the default), what is in them, and how to remove them."""
     from quizkit.errors import UsageError

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import JSON_HELP, LANG_HELP
+from quizkit.cli.options import Json, Plain, Spoken
 
 
 def register(app: typer.Typer) -> None:
@@ -24,10 +24,20 @@ def demo(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(help="A demo; without one, list them all.", autocompletion=complete.demos),
+        typer.Argument(
+            metavar="NAME",
+            help="A demo; without one, list them all.",
+            autocompletion=complete.demos,
+        ),
     ] = None,
     ranks: Annotated[
-        int | None, typer.Option("--gpus", "--ranks", metavar="N", help="How many ranks. [4]")
+        int | None,
+        typer.Option(
+            "--gpus",
+            "--ranks",
+            metavar="N",
+            help="How many ranks; 4 unless a break says otherwise.",
+        ),
     ] = None,
     device: Annotated[
         Literal["auto", "cuda", "cpu"],
@@ -37,7 +47,7 @@ def demo(
         str | None,
         typer.Option(
             "--break",
-            metavar="B",
+            metavar="BREAK",
             help="Plant one of the demo's bugs.",
             autocompletion=complete.breaks,
         ),
@@ -45,26 +55,26 @@ def demo(
     deadline: Annotated[
         float | None,
         typer.Option(
-            metavar="S", help="Seconds until a run is stopped. [60, or 3 if it is to hang]"
+            metavar="SECONDS", help="When a run is stopped: after 60, or 3 if it is to hang."
         ),
     ] = None,
     show: Annotated[bool, typer.Option("--show", help="Print the source, run nothing.")] = False,
     svg: Annotated[
-        Path | None, typer.Option(metavar="F", help="Write the timeline as a picture.")
+        Path | None, typer.Option(metavar="FILE", help="Write the timeline as an SVG picture.")
     ] = None,
     trace: Annotated[
-        Path | None, typer.Option(metavar="F", help="Write the timeline for Perfetto.")
+        Path | None, typer.Option(metavar="FILE", help="Write the timeline for Perfetto.")
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Run every demo.")] = False,
     breaks: Annotated[
         bool, typer.Option("--breaks", help="With --all: plant every bug of every demo too.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    json: Json = False,
     demos: Annotated[
         Path | None, typer.Option(metavar="DIR", help="A folder with demos of your own.")
     ] = None,
-    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
-    plain: Annotated[bool, typer.Option("--plain", help="No colours, no columns.")] = False,
+    lang: Spoken = None,
+    plain: Plain = False,
     usage: Annotated[
         bool, typer.Option("--help", "-h", help="This; after a demo's name, that demo's own.")
     ] = False,
@@ -76,6 +86,11 @@ def demo(
     if usage and not name:
         typer.echo(context.get_help())
         return
+    if name and name.startswith("-"):
+        from quizkit.cli.demo_options import COMMON
+        from quizkit.cli.usage import unknown
+
+        raise unknown("demo_option", "quizkit demo", name, COMMON)
     if all_ or name is None:
         _alone(context.args, {"--break": broken, "--show": show, "--svg": svg, "--trace": trace})
     if all_:

@@ -1,10 +1,9 @@
 """`quizkit doctor`: what works here."""
 
-from typing import Annotated
-
 import typer
 
-from quizkit.cli.common import JSON_HELP, LANG_HELP, language
+from quizkit.cli.common import language
+from quizkit.cli.options import Json, Spoken
 
 
 def register(app: typer.Typer) -> None:
@@ -13,8 +12,8 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+    json: Json = False,
+    lang: Spoken = None,
 ) -> None:
     """What works here: torch, backends, GPUs, how ranks start, the terminal, your files."""
     import os

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from quizkit.cli import complete
-from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language, library
+from quizkit.cli.common import choose_topics, language, library
+from quizkit.cli.options import Banks, Json, Spoken, Topics
 
 if TYPE_CHECKING:
     from quizkit.bank.library import Library
@@ -18,15 +18,11 @@ _Made = TypeVar("_Made")
 
 export = typer.Typer(help="Take the questions with you: Anki, Markdown, a page to print.")
 
-Topics = Annotated[
-    list[str] | None,
-    typer.Option("--topic", help="Only these topics.", autocompletion=complete.topics),
-]
-Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
-Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
 Langs = Annotated[
     str | None,
-    typer.Option("--lang", help="zh, en, or both. Default: config, else the locale."),
+    typer.Option(
+        "--lang", metavar="zh|en|both", help="One language or both; else the config or the locale."
+    ),
 ]
 
 
@@ -63,7 +59,7 @@ def anki(
 def markdown(
     target: Annotated[
         Path | None,
-        typer.Argument(metavar="DIR|FILE.md", help="A file a topic, or one file. [stdout]"),
+        typer.Argument(metavar="DIR|FILE.md", help="A file a topic, or one file; else stdout."),
     ] = None,
     topic: Topics = None,
     lang: Langs = None,
@@ -104,10 +100,11 @@ def markdown(
 @export.command()
 def sheet(
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE.html", help="A page to print. [stdout, as text]")
+        Path | None,
+        typer.Argument(metavar="FILE.html", help="A page to print; else text on stdout."),
     ] = None,
     topic: Topics = None,
-    lang: Annotated[str | None, typer.Option("--lang", help=LANG_HELP)] = None,
+    lang: Spoken = None,
     plain: Annotated[bool, typer.Option("--plain", help="Text, without colour or HTML.")] = False,
     bank: Banks = None,
 ) -> None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quizkit.cli.common import JSON_HELP, LANG_HELP, language, library
+from quizkit.cli.common import language, library
+from quizkit.cli.options import Json, Spoken
 
 if TYPE_CHECKING:
     from quizkit.answer import Answer
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
 
 def flags(
     write: Annotated[
-        Path | None, typer.Option(help="A Markdown file for the authors, without anything of you.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A Markdown file for the authors, with nothing about you in it."
+        ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+    json: Json = False,
+    lang: Spoken = None,
 ) -> None:
     """List the questions you flagged while studying, each with what you wrote."""
     from quizkit.answer import flagged

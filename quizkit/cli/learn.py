@@ -1,12 +1,12 @@
 """`quizkit learn` and `quizkit place`: a topic from its beginning, and the level to begin at."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import BANK_HELP, LANG_HELP, choose_topics, language, library
+from quizkit.cli.common import choose_topics, language, library
+from quizkit.cli.options import Banks, JsonLines, LineByLine, Spoken
 from quizkit.cli.session import open_desk, session
 
 if TYPE_CHECKING:
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from quizkit.words import Lang
 
 _LANGS: "tuple[Lang, Lang]" = ("zh", "en")
-
-Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
-Spoken = Annotated[str | None, typer.Option("--lang", help=LANG_HELP)]
-Plain = Annotated[bool, typer.Option("--plain", help="Line by line, for screen readers and logs.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON lines, both ways.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +25,8 @@ def register(app: typer.Typer) -> None:
 
 def learn(
     topic: Annotated[
-        str, typer.Argument(help="A topic, as in pp.", autocompletion=complete.topics)
+        str,
+        typer.Argument(metavar="TOPIC", help="A topic, as in pp.", autocompletion=complete.topics),
     ],
     again: Annotated[
         bool, typer.Option("--again", help="From the beginning, also what was answered.")
@@ -38,10 +34,12 @@ def learn(
     runs: Annotated[
         bool, typer.Option("--runs/--no-runs", help="Run what decides after each answer.")
     ] = True,
-    seed: Annotated[int | None, typer.Option(help="The same seed, the same numbers.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="The same seed, the same numbers.")
+    ] = None,
     lang: Spoken = None,
-    plain: Plain = False,
-    json: Json = False,
+    plain: LineByLine = False,
+    json: JsonLines = False,
     bank: Banks = None,
 ) -> None:
     """Walk through a topic in reading order: its introduction, then question, run, question."""
@@ -74,7 +72,7 @@ def learn(
 
 
 def place(
-    lang: Spoken = None, plain: Plain = False, json: Json = False, bank: Banks = None
+    lang: Spoken = None, plain: LineByLine = False, json: JsonLines = False, bank: Banks = None
 ) -> None:
     """Ten minutes of quick questions that find the level at which `study` begins."""
     spoken = language(lang)

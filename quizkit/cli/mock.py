@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, language
+from quizkit.cli.common import language
+from quizkit.cli.options import Banks, Json, LineByLine, Spoken
 
 if TYPE_CHECKING:
     from quizkit.bank.mocks import Script
@@ -26,20 +27,23 @@ def register(app: typer.Typer) -> None:
 def mock(
     script: Annotated[
         str | None,
-        typer.Argument(help="A script, as --list names it.", autocompletion=complete.scripts),
+        typer.Argument(
+            metavar="SCRIPT",
+            help="An interview's script, as --list names it.",
+            autocompletion=complete.scripts,
+        ),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(min=0.05, help="Another total; targets scale with it.")
+        float | None,
+        typer.Option(min=0.05, metavar="M", help="Another total; targets scale with it."),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="The scripts there are.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what was left.")] = False,
     history: Annotated[bool, typer.Option("--history", help="The interviews so far.")] = False,
-    bank: Annotated[list[Path] | None, typer.Option(help=BANK_HELP)] = None,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Line by line, for screen readers and logs.")
-    ] = False,
-    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+    bank: Banks = None,
+    json: Json = False,
+    plain: LineByLine = False,
+    lang: Spoken = None,
 ) -> None:
     """A timed mock interview: questions with follow-ups, one clock, a scorecard at the end."""
     spoken = language(lang)

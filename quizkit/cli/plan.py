@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quizkit.cli.common import (
-    BANK_HELP,
-    JSON_HELP,
-    LANG_HELP,
-    choose_topics,
-    language,
-    library,
-    own_banks,
-)
+from quizkit.cli.common import choose_topics, language, library, own_banks
+from quizkit.cli.options import Banks, Json, Plain, Spoken, Topics
 
 if TYPE_CHECKING:
     from quizkit.answer import Card
@@ -24,6 +17,7 @@ if TYPE_CHECKING:
     from quizkit.tutor.lineup import Lineup
     from quizkit.tutor.plan_outlook import Aim, Outlook, Prospect
     from quizkit.tutor.plan_weights import Weigh
+    from quizkit.words import Lang
 
 _YEAR = 366
 
@@ -38,22 +32,21 @@ def plan(
         str | None, typer.Option(metavar="DATE", help="The day of it, as in 2027-03-01.")
     ] = None,
     minutes: Annotated[
-        int | None, typer.Option(min=0, max=1440, help="Minutes of answering a day.")
+        int | None,
+        typer.Option(min=0, max=1440, metavar="M", help="Minutes of answering a day."),
     ] = None,
     for_: Annotated[
         str | None,
         typer.Option("--for", metavar="junior|senior|staff|SCRIPT", help="What counts how much."),
     ] = None,
-    topic: Annotated[
-        list[str] | None, typer.Option("--topic", help="Only these topics; --save forgets them.")
-    ] = None,
+    topic: Topics = None,
     save: Annotated[
         bool, typer.Option("--save", help="Keep it: `quizkit study` follows the plan.")
     ] = False,
-    bank: Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)] = None,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    lang: Annotated[str | None, typer.Option("--lang", help=LANG_HELP)] = None,
-    plain: Annotated[bool, typer.Option("--plain", help="No colour.")] = False,
+    bank: Banks = None,
+    json: Json = False,
+    lang: Spoken = None,
+    plain: Plain = False,
 ) -> None:
     """Choose what to practise each day, so that most is remembered on the interview's day."""
     from datetime import UTC, datetime
@@ -75,7 +68,8 @@ def plan(
     # What was settled for another interview says nothing of this one.
     kept = settled["interview_for"].value if interview is None else None
     aimed = for_ or (str(kept) if kept else None)
-    wanted = choose_topics(QUESTIONS, bank or [], topic or [])
+    topics = topic or (settled["interview_topics"].words if interview is None else ())
+    wanted = choose_topics(QUESTIONS, bank or [], topics)
     with library(bank or []) as shelves, Diary(diary_file()) as diary:
         entries = shelves.entries(wanted)
         level = settled["level"].number
@@ -87,26 +81,27 @@ def plan(
         cards = Memory(diary, entries).cards
         found = outlook(entries, cards, diary.answers(), aim, now)
     if save:
-        _save(day, amount, aimed, spoken)
+        _save(day, amount, aimed, topics, spoken)
     if json:
         _print(found, aim, aimed)
         return
     from quizkit.ui.console import console, is_plain
     from quizkit.ui.plan_screen import Told, plan_screen
 
-    followed = save or (interview is None)
-    shown = plan_screen(found, Told(aim, aimed, followed), spoken)
+    followed = save or not any((interview, minutes is not None, for_, topic))
+    shown = plan_screen(found, Told(aim, aimed, topics, followed), spoken)
     console(plain=is_plain(plain)).print(shown)
 
 
 def todays_lineup(entries: "Sequence[Entry]", cards: "Mapping[str, Card]", aim: "Aim") -> "Lineup":
-    """What is left of today's plan."""
+    """What is left of today's plan: worked out from what `plan` works it out from."""
     from datetime import UTC, datetime
 
     from quizkit.diary import Diary
     from quizkit.paths import diary_file
     from quizkit.tutor.plan_outlook import planned_today
 
+    entries = [each for each in entries if aim.weigh(each) > 0]
     with Diary(diary_file()) as diary:
         return planned_today(entries, cards, diary.answers(), aim, datetime.now(UTC))
 
@@ -117,13 +112,15 @@ def settled_aim(entries: "Sequence[Entry]", banks: "Sequence[Path]") -> "Aim | N
 
     from quizkit.settings import settings
     from quizkit.tutor.plan_outlook import Aim
+    from quizkit.tutor.plan_weights import within
 
     settled = settings()
     day, minutes = settled["interview"].value, settled["minutes"].number
     if day is None or date.fromisoformat(str(day)) <= datetime.now().astimezone().date():
         return None
     aimed = settled["interview_for"].value
-    weigh = _weigh(str(aimed) if aimed else None, entries, banks)
+    topics = settled["interview_topics"].words
+    weigh = within(topics, _weigh(str(aimed) if aimed else None, entries, banks))
     if not any(weigh(each) > 0 for each in entries):
         return None
     level = settled["level"].number
@@ -179,12 +176,13 @@ def _script(name: str, banks: "Sequence[Path]") -> "Script":
     return script
 
 
-def _save(day: date, minutes: int, aimed: str | None, lang: Any) -> None:
+def _save(day: date, minutes: int, aimed: str | None, topics: Sequence[str], lang: "Lang") -> None:
     from quizkit.settings import settle
     from quizkit.words import say
 
     settle("interview", day.isoformat())
     settle("interview_for", aimed)
+    settle("interview_topics", ", ".join(topics) or None)
     file = settle("minutes", str(minutes))
     typer.echo(say("plan.saved", lang, file=file), err=True)
 

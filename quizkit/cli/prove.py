@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, joined_bank, language
+from quizkit.cli.common import choose_topics, joined_bank, language
+from quizkit.cli.options import Banks, Json, Spoken
 
 if TYPE_CHECKING:
     from quizkit.bank.model import Question
@@ -22,19 +23,24 @@ def register(app: typer.Typer) -> None:
 def prove(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(help="Questions, as in pp/bubble.", autocompletion=complete.questions),
+        typer.Argument(
+            metavar="ID", help="Questions, as in pp/bubble.", autocompletion=complete.questions
+        ),
     ] = None,
     topic: Annotated[
-        list[str] | None, typer.Option(help="All of a topic.", autocompletion=complete.topics)
+        list[str] | None,
+        typer.Option(metavar="TOPIC", help="All of a topic.", autocompletion=complete.topics),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="The whole bank.")] = False,
     mutate: Annotated[
         bool, typer.Option("--mutate", help="Also change each key, and list what survives.")
     ] = False,
-    bank: Annotated[list[Path] | None, typer.Option(help=BANK_HELP)] = None,
-    deadline: Annotated[float, typer.Option(help="Seconds for one run.")] = 60.0,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    lang: Annotated[str | None, typer.Option(help=LANG_HELP)] = None,
+    bank: Banks = None,
+    deadline: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Most that one run may take.")
+    ] = 60,
+    json: Json = False,
+    lang: Spoken = None,
 ) -> None:
     """Check answers against runs: each distinct setting is run once on real ranks."""
     from quizkit.cli.demo_run import deadline_for

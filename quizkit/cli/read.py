@@ -1,20 +1,15 @@
 """`quizkit show`, `list`, `search`, `glossary`: read the bank."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language, library
+from quizkit.cli.common import choose_topics, language, library
+from quizkit.cli.options import Banks, Json, Plain, Spoken, Topics
 
 if TYPE_CHECKING:
     from quizkit.bank.listed import Listed
-
-Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
-Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
-Spoken = Annotated[str | None, typer.Option("--lang", help=LANG_HELP)]
-Plain = Annotated[bool, typer.Option("--plain", help="No colour, no boxes.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -64,9 +59,7 @@ def show(
 
 
 def list_questions(
-    topic: Annotated[
-        list[str] | None, typer.Option(help="Only these topics.", autocompletion=complete.topics)
-    ] = None,
+    topic: Topics = None,
     covers: Annotated[
         bool, typer.Option("--covers", help="By the common 70: which question answers which.")
     ] = False,
@@ -109,8 +102,10 @@ def list_questions(
 
 
 def search(
-    text: Annotated[list[str], typer.Argument(help="Words in either language.")],
-    limit: Annotated[int, typer.Option(min=1, help="So many lines; --json prints all.")] = 40,
+    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="Words in either language.")],
+    limit: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Lines at most; --json prints all.")
+    ] = 40,
     bank: Banks = None,
     json: Json = False,
     lang: Spoken = None,
@@ -139,7 +134,9 @@ def search(
 
 
 def glossary(
-    text: Annotated[list[str] | None, typer.Argument(help="Only terms that hold this.")] = None,
+    text: Annotated[
+        list[str] | None, typer.Argument(metavar="TEXT", help="Only terms that hold this.")
+    ] = None,
     json: Json = False,
     lang: Spoken = None,
     plain: Plain = False,

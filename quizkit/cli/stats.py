@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quizkit.cli import complete
-from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language, library
+from quizkit.cli.common import choose_topics, language, library
+from quizkit.cli.options import Banks, Json, Plain, Spoken, Topics
 
 if TYPE_CHECKING:
     from quizkit.tutor.retention import Retention
@@ -23,19 +23,15 @@ def register(app: typer.Typer) -> None:
 
 
 def stats(
-    topic: Annotated[
-        list[str] | None,
-        typer.Option("--topic", help="Only these topics.", autocompletion=complete.topics),
-    ] = None,
+    topic: Topics = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="A page to keep or to share.")
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write it as a page to keep or to share."),
     ] = None,
-    bank: Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)] = None,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
-    lang: Annotated[str | None, typer.Option("--lang", help=LANG_HELP)] = None,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Lines only, for screen readers and logs.")
-    ] = False,
+    bank: Banks = None,
+    json: Json = False,
+    lang: Spoken = None,
+    plain: Plain = False,
 ) -> None:
     """Where you stand: what is remembered, what falls due, what is still believed."""
     from datetime import UTC, datetime

@@ -1,13 +1,13 @@
 """`quizkit study` and `quizkit due`: the tutor at a terminal, at a pipe, or in JSON lines."""
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import BANK_HELP, JSON_HELP, LANG_HELP, choose_topics, language, library
+from quizkit.cli.common import choose_topics, language, library
+from quizkit.cli.options import Banks, Json, JsonLines, LineByLine, Spoken, Topics
 from quizkit.cli.session import open_desk, session
 
 if TYPE_CHECKING:
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from quizkit.tutor.agenda import Agenda
     from quizkit.tutor.lineup import Allowance
     from quizkit.words import Lang
-
-Banks = Annotated[list[Path] | None, typer.Option("--bank", help=BANK_HELP)]
-Topics = Annotated[
-    list[str] | None,
-    typer.Option("--topic", help="Only these topics.", autocompletion=complete.topics),
-]
-Spoken = Annotated[str | None, typer.Option("--lang", help=LANG_HELP)]
 
 
 def register(app: typer.Typer) -> None:
@@ -34,23 +27,26 @@ def register(app: typer.Typer) -> None:
 def study(
     topic: Topics = None,
     level: Annotated[
-        str | None, typer.Option(metavar="A-B", help="Only these levels, of 1 to 5: 2-3 or 4.")
+        str | None, typer.Option(metavar="A-B", help="Only these levels, from 1 to 5: 2-3, or 4.")
     ] = None,
     kind: Annotated[
-        list[str] | None, typer.Option(help="Only these kinds.", autocompletion=complete.kinds)
+        list[str] | None,
+        typer.Option(metavar="KIND", help="Only these kinds.", autocompletion=complete.kinds),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="So many questions; wrong ones come back on top.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="So many questions; wrong ones come back on top."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed, the same questions.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="The same seed, the same questions.")
+    ] = None,
     lang: Spoken = None,
     answer_in: Annotated[
-        str | None, typer.Option(help="Write in the other language than you read: zh or en.")
+        str | None,
+        typer.Option(metavar="zh|en", help="The language to write in, if not the one you read."),
     ] = None,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Line by line, for screen readers and logs.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="JSON lines, both ways.")] = False,
+    plain: LineByLine = False,
+    json: JsonLines = False,
     bank: Banks = None,
 ) -> None:
     """Answer questions: what is due first, then what is new."""
@@ -111,7 +107,7 @@ def due(
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Leave with 1 if something is due, with 0 if not.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+    json: Json = False,
     lang: Spoken = None,
     bank: Banks = None,
 ) -> None:

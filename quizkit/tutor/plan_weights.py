@@ -1,7 +1,7 @@
 """What a question weighs in a plan: by the level of the job, or by an interview's script."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, get_args
 
 from quizkit.bank.entry import Entry
@@ -23,6 +23,11 @@ _LEVELS: Mapping[Role, tuple[float, float, float, float, float]] = {
 def alike(_: Entry) -> float:
     """Every question as much as any other."""
     return 1.0
+
+
+def within(topics: Collection[str], weigh: Weigh) -> Weigh:
+    """What the topics hold as much as ever, all else nothing. No topics: all of them."""
+    return (lambda entry: weigh(entry) if entry.topic in topics else 0.0) if topics else weigh
 
 
 def by_role(role: Role) -> Weigh:

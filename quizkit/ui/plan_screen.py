@@ -22,10 +22,11 @@ _LATE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is said with a plan: for whom it was weighed, and whether `study` follows it."""
+    """What is said with a plan: what it keeps to, and whether `study` follows it."""
 
     aim: Aim
     weighed: str | None
+    topics: Sequence[str]
     saved: bool
 
 
@@ -34,8 +35,10 @@ def plan_screen(found: Outlook, told: Told, lang: Lang) -> RenderableType:
     days = (told.aim.interview - found.days[0][0]).days
     minutes = f"{told.aim.minutes:g}"
     title = say("plan.title", lang, date=told.aim.interview, days=days, minutes=minutes)
-    if told.weighed:
-        title += bracketed([say("plan.weighed", lang, aim=told.weighed)], lang)
+    kept = [say("plan.weighed", lang, aim=told.weighed)] if told.weighed else []
+    kept += [say("plan.only", lang, topics=", ".join(told.topics))] if told.topics else []
+    if kept:
+        title += bracketed(kept, lang)
     return Group(
         Text(title, "bold", overflow="fold"),
         *section(say("plan.recall", lang), _topics(found, lang)),

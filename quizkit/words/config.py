@@ -45,6 +45,10 @@ WORDS: Words = {
         "zh": "计划按什么加权：junior、senior、staff，或一个模拟面试的名字；不设就每题一样重",
         "en": "junior, senior, staff or a mock's name: for whom the plan weighs questions",
     },
+    "interview_topics": {
+        "zh": "计划只练哪些专题，多个用逗号隔开；不设就都练",
+        "en": "The topics that the plan keeps to, commas between several; without it all",
+    },
     "reviews_per_day": {
         "zh": "一天最多复习几道到期的题；study --limit 可以破例",
         "en": "Due questions a day at most; study --limit makes an exception",

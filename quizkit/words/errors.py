@@ -35,6 +35,14 @@ WORDS: Words = {
         "zh": "没有名为 {name} 的 demo。可以试试：{hint}。全部列表：quizkit demo",
         "en": "There is no demo named {name}. Try: {hint}. For a list: quizkit demo",
     },
+    "demo_option": {
+        "zh": "{command} 自己没有选项 {name}，最接近的是 {hint}；demo 的选项要写在它的名字后面：{command} NAME {name} …",
+        "en": "{command} itself has no option {name}, the nearest is {hint}; a demo's own follow its name: {command} NAME {name} ...",
+    },
+    "demo_option_far": {
+        "zh": "{name} 要写在 demo 的名字后面：{command} NAME {name} …。全部列表：{command}",
+        "en": "{name} belongs after the name of a demo: {command} NAME {name} ... For a list: {command}",
+    },
     "demo_file": {
         "zh": "{file}:{line}: 这个 demo 文件读不了：{reason}",
         "en": "{file}:{line}: this demo cannot be read: {reason}",
@@ -70,6 +78,46 @@ WORDS: Words = {
     "option_switch": {
         "zh": "{name} 是开关，后面不带值（{given}）",
         "en": "{name} is a switch and takes no value ({given})",
+    },
+    "usage_option": {
+        "zh": "{command} 没有选项 {name}。可以试试：{hint}。全部选项：{command} --help",
+        "en": "{command} has no option {name}. Try: {hint}. All options: {command} --help",
+    },
+    "usage_option_far": {
+        "zh": "{command} 没有选项 {name}。全部选项：{command} --help",
+        "en": "{command} has no option {name}. All options: {command} --help",
+    },
+    "usage_option_first": {
+        "zh": "{name} 要写在命令后面，例如：{line}",
+        "en": "{name} belongs after a command, as in: {line}",
+    },
+    "usage_command": {
+        "zh": "{command} 没有 {name} 这个命令。可以试试：{hint}。全部命令：{command} --help",
+        "en": "{command} has no command {name}. Try: {hint}. All commands: {command} --help",
+    },
+    "usage_command_far": {
+        "zh": "{command} 没有 {name} 这个命令。全部命令：{command} --help",
+        "en": "{command} has no command {name}. All commands: {command} --help",
+    },
+    "usage_no_command": {
+        "zh": "{command} 后面要跟一个命令：{known}",
+        "en": "{command} needs a command after it: {known}",
+    },
+    "usage_missing": {
+        "zh": "{command} 还缺 {name}（{about}）。用法：{line}",
+        "en": "{command} needs {name} ({about}). Usage: {line}",
+    },
+    "usage_extra": {
+        "zh": "{command} 用不上 {given}。用法：{line}",
+        "en": "{command} has no use for {given}. Usage: {line}",
+    },
+    "usage_value": {
+        "zh": "{name} 不能是 {given}，要的是：{wanted}",
+        "en": "{name} takes {wanted}, not {given}",
+    },
+    "usage_switch": {
+        "zh": "{name} 是开关，后面不带值",
+        "en": "{name} is a switch and takes no value",
     },
     "option_without": {
         "zh": "{name} 要和 {other} 一起用：quizkit demo --help",
@@ -274,9 +322,17 @@ WORDS: Words = {
         "zh": "{name} 没有 {given} 这个选择。可以试试：{hint}",
         "en": "{name} has no choice {given}. Try: {hint}",
     },
-    "calc_first": {
-        "zh": "{given} 要跟在计算器的名字后面：quizkit calc memory {given} …。全部列表：quizkit calc",
-        "en": "{given} belongs after the name of a calculator: quizkit calc memory {given} ... For a list: quizkit calc",
+    "calc_own": {
+        "zh": "{command} 自己没有选项 {name}，最接近的是 {hint}；计算器的选项要写在它的名字后面：{command} memory {name} …",
+        "en": "{command} itself has no option {name}, the nearest is {hint}; a calculator's own follow its name: {command} memory {name} ...",
+    },
+    "calc_own_far": {
+        "zh": "{name} 要写在计算器的名字后面：{command} memory {name} …。全部列表：{command}",
+        "en": "{name} belongs after the name of a calculator: {command} memory {name} ... For a list: {command}",
+    },
+    "calc_check_alone": {
+        "zh": "--check 一次核对全部，后面不带别的（{given}）",
+        "en": "--check compares everything at once and takes nothing more ({given})",
     },
     "calc_one_chunk": {
         "zh": "{schedule} 每张卡只有一段，不能是 --virtual {virtual}；要多段请用 interleaved、zb-v 或 dualpipe-v",

@@ -1,8 +1,12 @@
-"""One line on each command, for `quizkit --help`."""
+"""What each command does: its first line is for the list, more for its own help."""
 
 from quizkit.words import Words
 
 WORDS: Words = {
+    "quizkit": {
+        "zh": "大模型训练基础设施面试练习：每个答案都是一个论断，每个论断都能跑出来。\n\n单独运行 quizkit，看哪些题到期、接下来做什么。",
+        "en": "Interview practice for LLM training infrastructure: every answer is a claim, and every claim is a run.\n\nAlone, quizkit says what is due and what to do next.",
+    },
     "study": {
         "zh": "做题：先复习到期的，再做新题。",
         "en": "Answer questions: what is due first, then what is new.",
@@ -32,16 +36,16 @@ WORDS: Words = {
         "en": "A timed mock interview: questions with follow-ups, one clock, a scorecard at the end.",
     },
     "demo": {
-        "zh": "用真实的 rank 跑答案背后的代码。",
-        "en": "Run the code an answer is about, on real ranks.",
+        "zh": "用真实的 rank 跑答案背后的代码。\n\n例如：quizkit demo ring-attention --gpus 4。demo 自己的选项写在名字后面，quizkit demo NAME --help 列出它们。",
+        "en": "Run the code an answer is about, on real ranks.\n\nFor instance: quizkit demo ring-attention --gpus 4. A demo's own options follow its name; quizkit demo NAME --help lists them.",
     },
     "prove": {
         "zh": "拿实际运行核对答案：每种设置只跑一次。",
         "en": "Check answers against runs: each distinct setting is run once on real ranks.",
     },
     "calc": {
-        "zh": "面试要算的数：显存、通信量、流水线、FLOPs……每个都注明口径和出处。",
-        "en": "The sums interviewers ask for, each with its convention and its source.",
+        "zh": "面试要算的数：显存、通信量、流水线、FLOPs……每个都注明口径和出处。\n\n例如：quizkit calc memory --params 7.5B --dp 64 --zero 3。计算器自己的选项写在名字后面，quizkit calc NAME --help 列出它们。",
+        "en": "The sums interviewers ask for, each with its convention and its source.\n\nFor instance: quizkit calc memory --params 7.5B --dp 64 --zero 3. A calculator's own options follow its name; quizkit calc NAME --help lists them.",
     },
     "show": {"zh": "完整显示一道题，带答案。", "en": "Show one question whole, with its answer."},
     "list": {"zh": "列出题目。", "en": "List the questions."},
@@ -72,5 +76,33 @@ WORDS: Words = {
     "bank": {
         "zh": "出题人用：检查题库、新建题目、输出题目格式。",
         "en": "For authors: check, start and describe questions.",
+    },
+    "bank_lint": {
+        "zh": "检查每个题目文件：所有毛病一次列全，带文件、行号和改法。",
+        "en": "Check every question file: all mistakes at once, each with file, line and remedy.",
+    },
+    "bank_new": {
+        "zh": "新建一个题目文件，把这种题型的每个字段都写好待填。",
+        "en": "Start a question file with every key that its kind has.",
+    },
+    "bank_schema": {
+        "zh": "打印题目文件的 JSON Schema，给能补全 YAML 的编辑器用。",
+        "en": "Print the JSON Schema of a question file, for editors that complete YAML.",
+    },
+    "bank_flags": {
+        "zh": "列出做题时标记过的题和你写的话。",
+        "en": "List the questions you flagged while studying, each with what you wrote.",
+    },
+    "export_anki": {
+        "zh": "Anki 卡片，一个专题一副牌；再次导入会更新卡片，复习进度不丢。",
+        "en": "Cards for Anki, a deck a topic; importing again updates them and keeps their reviews.",
+    },
+    "export_markdown": {
+        "zh": "可以读的题目，答案折叠起来。",
+        "en": "The questions to read, their answers folded away.",
+    },
+    "export_sheet": {
+        "zh": "面试前一晚看：规律、数字和口径，每个专题打印出来最多两页。",
+        "en": "The night before: laws, numbers and conventions, two printed pages a topic at most.",
     },
 }

@@ -8,6 +8,7 @@ WORDS: Words = {
         "en": "To the interview on {date} (days left: {days}), {minutes} minutes a day",
     },
     "weighed": {"zh": "按 {aim} 加权", "en": "weighed for {aim}"},
+    "only": {"zh": "只练 {topics}", "en": "only {topics}"},
     "topic": {"zh": "专题", "en": "topic"},
     "questions": {"zh": "题数", "en": "questions"},
     "met": {"zh": "做过", "en": "met"},

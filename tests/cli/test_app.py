@@ -22,9 +22,9 @@ def run(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str
     ("words", "code", "said"),
     [
         (["--version"], 0, ""),
-        (["nonsense"], 2, "No such command 'nonsense'"),
+        (["nonsense"], 2, "quizkit has no command nonsense."),
         (["study", "--topic", "ppp"], 2, "There is no topic ppp. Try: pp."),
-        (["study", "--nonsense"], 2, "No such option: --nonsense"),
+        (["study", "--nonsense"], 2, "quizkit study has no option --nonsense."),
         (["study", "--lang", "fr"], 2, "choose zh or en"),
         (
             ["show", "pp/bubble-shar"],

@@ -148,7 +148,7 @@ def test_switches_go_both_ways(tmp_path: Path):
         (["kv"], "calc kv needs --layers"),
         (["memory", "--quiz", "--tp", "4"], "does not go into --tp; what it takes: --params,"),
         (["memory", "--params", "7B", "--lang", "fr"], "choose zh or en"),
-        (["--check", "memory"], "memory belongs after"),
+        (["--check", "memory"], "takes nothing more (memory)"),
         (
             [*PIPELINE[1:-1], "6", "--schedule", "interleaved"],
             "interleaved needs a multiple of the stages",

@@ -58,7 +58,7 @@ class Quizkit:
         )
 
     def plan(self, *words: str) -> dict[str, Any]:
-        done = self.run("plan", "--json", "--topic", "alpha", "--topic", "beta", *words)
+        done = self.run("plan", "--json", *words)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -75,7 +75,8 @@ def ahead(days: int) -> str:
 
 def test_a_plan_that_study_follows(quizkit: Quizkit):
     """Two minutes hold three questions of 40 seconds; what was answered is not asked again."""
-    first = quizkit.plan("--interview", ahead(5), "--minutes", "2", "--save")
+    topics = ("--topic", "alpha", "--topic", "beta")
+    first = quizkit.plan("--interview", ahead(5), "--minutes", "2", *topics, "--save")
     assert first["schema"] == "quizkit/plan/1"
     assert (first["interview"], first["minutes"], first["for"]) == (ahead(5), 2, None)
     assert [day["date"] for day in first["days"]] == [ahead(n) for n in range(5)]
@@ -84,8 +85,10 @@ def test_a_plan_that_study_follows(quizkit: Quizkit):
     assert first["all"]["questions"] == 6
     assert 0 < first["all"]["recall_without"] < first["all"]["recall_with"] < 1
     assert first["slip_today"] > 0
+    # The plan keeps to its topics from now on, here and in study; the shipped ones are not asked.
+    assert quizkit.plan() == first
     # Three answers without a clock: the session asks what was planned, and then it is over.
-    study = ["study", "--json", "--seed", "1", "--topic", "alpha", "--topic", "beta"]
+    study = ["study", "--json", "--seed", "1"]
     slow = json.dumps({"answer": [0], "seconds": 40})
     done = quizkit.run(*study, given=f"{slow}\n" * 6)
     said = [json.loads(line) for line in done.stdout.splitlines()]
@@ -96,7 +99,8 @@ def test_a_plan_that_study_follows(quizkit: Quizkit):
     assert again["days"][0]["new"] == again["days"][0]["reviews"] == []
     assert again["spent_today"] == 2
     assert again["days"][1]["new"]
-    over = quizkit.run("study", "--plain", "--topic", "alpha", "--topic", "beta", "--lang", "en")
+    assert "only alpha, beta" in quizkit.run("plan", "--lang", "en").stdout
+    over = quizkit.run("study", "--plain", "--lang", "en")
     assert over.returncode == 0
     assert "Today's plan is done (2 minutes)" in over.stdout
 
