@@ -13,19 +13,19 @@ The trick
     Here devices are places in rank 0's memory, and copies are counted; threads and ranks are real.
 
 Watch
-    rows                   of the batch on this device
-    sent_bytes_dp          leave this device in a step: inputs, weights, outputs and gradients
-    received_bytes_dp      arrive at it in a step
-    weight_bytes_dp        of those that leave: weights, or gradients of weights
-    output_bytes           of outputs on this device when the loss is taken
-    sent_bytes_ring        DDP: handed to the ring by this rank in a step
-    weight_bytes (shared)  of all weights, Psi
-    copies (shared)        of all the weights, in a step
-    threads (shared)       started in a step
+    rows                   rows of the batch on this device
+    sent_bytes_dp          bytes that leave this device in a step of DataParallel, of all kinds
+    received_bytes_dp      bytes that arrive at this device in a step of DataParallel, of all kinds
+    weight_bytes_dp        weights and their gradients leaving this device in a DataParallel step
+    output_bytes           bytes of outputs on this device when DataParallel takes the loss
+    sent_bytes_ring        bytes handed to the ring by this rank in a step of DDP
+    weight_bytes (shared)  bytes of all weights, Psi
+    copies (shared)        copies of all the weights in a step of DataParallel
+    threads (shared)       threads started in a step of DataParallel
     calls_dp               layers that this rank's interpreter runs in a step of DataParallel
-    calls_ddp              and in one of DDP
-    grad_error (shared)    largest difference from one process, at any step
-    ddp_error (shared)     and of DDP's gradient, ours or torch's, in the first
+    calls_ddp              layers that this rank's interpreter runs in a step of DDP
+    grad_error (shared)    DataParallel's gradients: largest difference from one process, any step
+    ddp_error (shared)     DDP's gradients, ours or torch's: largest difference from one process
 
 Run
     quizkit demo data-parallel --gpus 4

@@ -12,19 +12,19 @@ The trick
 
 Watch
     start_gap                 distance of this rank's weights, as it drew them, from rank 0's
-    held_tokens               on this rank; the rest of its slots are padding, without a target
+    held_tokens               tokens on this rank; its other slots are padding, without a target
     mean_weight               what a token here weighs in a mean of means, over what it should
     mean_error (shared)       relative error of the gradient of a mean of means
     sum_scale (shared)        averaged gradient of sums of losses: its length over the right one
     grad_scale (shared)       length of the first gradient applied, over that of torch's DDP
     grad_error (shared)       largest difference from one process with all tokens, at any step
     drift                     distance of weights and momentum from rank 0's after the last step
-    pushed_weight_gap         from rank 0's, in a forward after the rank added its number to them
-    pushed_buffer_gap         the same for the buffer; both of torch's DDP
+    pushed_weight_gap         rank r added r to a weight: gap to rank 0's in torch DDP's forward
+    pushed_buffer_gap         rank r added r to a buffer: gap to rank 0's in torch DDP's forward
     buffer_gap                distance of the buffer from rank 0's after the last step
-    sent_bytes                handed to the ring in one step
-    gradient_bytes (shared)   of all gradients
-    state_bytes               weights, gradients and momentum on this rank
+    sent_bytes                bytes handed to the ring by this rank in one step
+    gradient_bytes (shared)   bytes of all gradients
+    state_bytes               bytes of weights, gradients and momentum on this rank
 
 Run
     quizkit demo ddp --gpus 4

@@ -10,21 +10,21 @@ The trick
 
 Watch
     grad_error                   largest difference from one process on all ranks' rows
-    buckets_registered (shared)  all-reduces of a backward, cut in the order of registration
-    first_registered (shared)    size of the one that starts first, in units
-    last_registered (shared)     of the one that starts last
-    exposed_registered (shared)  what is left of the sums when backward ends
-    buckets_whole (shared)       all-reduces of the first backward
-    exposed_whole (shared)       what is left when backward ends
-    buckets_rebuilt (shared)     all-reduces of the second backward
-    first_rebuilt (shared)       size of the one that starts first
-    last_rebuilt (shared)        of the one that starts last
-    exposed_rebuilt (shared)     what is left when backward ends
-    largest_rebuilt (shared)     size of the largest
-    first_start (shared)         when the first rebuilt bucket starts
-    last_start (shared)          when the last one does
-    kept_views (shared)          memory of gradients and buckets with gradient_as_bucket_view
-    kept_copies (shared)         the same without it, in torch's DDP
+    buckets_registered (shared)  all-reduces of a backward, buckets cut as registered
+    first_registered (shared)    units in the bucket that starts first, cut as registered
+    last_registered (shared)     units in the bucket that starts last, cut as registered
+    exposed_registered (shared)  time of sums left after backward, buckets cut as registered
+    buckets_whole (shared)       all-reduces of the first backward, of one bucket
+    exposed_whole (shared)       time of sums left after the first backward, of one bucket
+    buckets_rebuilt (shared)     all-reduces of the second backward, of rebuilt buckets
+    first_rebuilt (shared)       units in the rebuilt bucket that starts first
+    last_rebuilt (shared)        units in the rebuilt bucket that starts last
+    exposed_rebuilt (shared)     time of sums left after backward, of rebuilt buckets
+    largest_rebuilt (shared)     units in the largest rebuilt bucket
+    first_start (shared)         when the first rebuilt bucket starts; backward starts at 0
+    last_start (shared)          when the last rebuilt bucket starts; backward starts at 0
+    kept_views (shared)          bytes of torch's gradients and buckets, gradient_as_bucket_view
+    kept_copies (shared)         bytes of torch's gradients and buckets, each with its own memory
 
 Run
     quizkit demo ddp-buckets --gpus 4
