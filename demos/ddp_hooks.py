@@ -6,23 +6,29 @@ The trick
     the last micro-batch leave no trace in what comes in, so that averaging it at the last one
     leaves the others local, and the replicas part. Averaging at every one is right either way:
     what comes in, since sums may change places; what has accumulated, since the mean of equal
-    numbers changes nothing. It costs m times the bytes, and summing instead counts m times.
+    numbers changes nothing. It costs m times the bytes. Sums instead of means would be summed again
+    at each later micro-batch: the first would count N^(m-1) times.
 
     A weight used twice has one .grad, and its hook runs once a backward, after both uses.
 
 Watch
-    error_kept_last     averages what has accumulated, at the last micro-batch
-    error_kept_each     the same at every micro-batch
-    error_coming_each   averages what comes in, at every micro-batch
-    error_coming_last   the same at the last micro-batch
-    error_summed_each   sums what has accumulated at every one, and divides at the end
-    drift_kept_last     how far this rank's weights are from rank 0's, after the update
-    drift_coming_last   the same where what comes in was averaged at the last one
-    sent_bytes_last     handed to the wire in one step
-    sent_bytes_each     the same, averaging at every micro-batch
+    error_kept_last     error of the gradient, averaging what has accumulated, at the last micro-
+                        batch
+    error_kept_each     error of the gradient, averaging what has accumulated, at every micro-batch
+    error_coming_each   error of the gradient, averaging what comes in, at every micro-batch
+    error_coming_last   error of the gradient, averaging what comes in, at the last micro-batch
+    error_summed_each   error of the gradient, summing .grad at every micro-batch, divided at the
+                        end
+    drift_kept_last     updated weights' distance from rank 0's, averaging .grad at the last micro-
+                        batch
+    drift_coming_last   updated weights' distance from rank 0's, averaging what comes in at the last
+                        micro-batch
+    sent_bytes_last     bytes this rank sends in one step, averaging at the last micro-batch
+    sent_bytes_each     bytes this rank sends in one step, averaging at every micro-batch
     tied_calls          runs, in one step, of the hook of the weight that is used twice
-    gradient_bytes      the gradients of all weights together
-    torch_error         largest difference from torch's DDP with no_sync
+    gradient_bytes      bytes of the gradients of all weights together
+    torch_error         averaging .grad at the last micro-batch: largest difference from torch's DDP
+                        with no_sync
 
 Run
     quizkit demo ddp-hooks --gpus 4

@@ -13,17 +13,21 @@ The trick
 
 Watch
     skipped_here              weights that this rank's forward did not reach, in a step
-    skipped_by_all (shared)   weights that no rank reached
+    skipped_by_all (shared)   weights that no rank's forward reached, in a step
     weights_without_grad      weights whose .grad is None after a step
-    sum_bytes                 handed to the wire for gradients in a step, zeros among them
-    grad_error                largest difference from one process on all samples
-    weight_error              the same of the weights after all steps, with momentum and decay
-    torch_error               largest difference from DDP with find_unused_parameters
+    sum_bytes                 bytes this rank sends for gradients in a step, zeros among them
+    grad_error                gradients: largest difference from one process on all samples
+    weight_error              weights after all steps, with momentum and decay: the largest
+                              difference from one process
+    torch_error               weights after all steps: largest difference from DDP with
+                              find_unused_parameters
     default_raises (shared)   the forward at which DDP raises by default if all skip; 0 if never
-    default_sums (shared)     all-reduces in the backward before
-    default_drift             how far the gradients on this rank then are from rank 0's
-    static_raises (shared)    the same forward with static_graph
-    static_sums (shared)      all-reduces in its first backward
+    default_sums (shared)     all-reduces in DDP's first backward by default if all skip
+    default_drift             distance of this rank's gradients from rank 0's after DDP's first
+                              backward by default, if all skip
+    static_raises (shared)    the forward at which DDP raises with static_graph if all skip; 0 if
+                              never
+    static_sums (shared)      all-reduces in DDP's first backward with static_graph if all skip
 
 Run
     quizkit demo ddp-unused --gpus 4

@@ -11,30 +11,30 @@ The trick
     reducing does not: each replica walks off on its own, and no error is raised.
 
 Watch
-    gradient_bytes (shared)       the bucket, Psi
-    rounds_every (shared)         all-reduces a step when each backward reduces
-    rounds_once (shared)          with forward and backward of all micro-batches but the last inside
-    rounds_none (shared)          with those of all micro-batches inside
-    rounds_forward (shared)       with only the forwards of all but the last inside
-    rounds_backward (shared)      with only the backwards of all but the last inside
-    torch_rounds_every (shared)   the same five for torch's DDP, counted by a communication hook
-    torch_rounds_once (shared)    forward and backward of all but the last inside
-    torch_rounds_none (shared)    all inside
-    torch_rounds_forward (shared)   only forwards inside
-    torch_rounds_backward (shared)  only backwards inside
-    sent_bytes_every              handed to the wire in one step, forward to update
-    sent_bytes_once               the same with one all-reduce
-    sent_bytes_none               the same with none
-    sent_bytes_forward            the same with only forwards inside
-    sent_bytes_backward           the same with only backwards inside
-    sent_in_step                  of all these, what was sent while the optimizer took its step
+    gradient_bytes (shared)       bytes of the bucket, Psi
+    rounds_every (shared)         all-reduces a step, each backward reducing
+    rounds_once (shared)          all-reduces a step, first K-1 micro-batches in no_sync
+    rounds_none (shared)          all-reduces a step, all K micro-batches in no_sync
+    rounds_forward (shared)       all-reduces a step, only the first K-1 forwards in no_sync
+    rounds_backward (shared)      all-reduces a step, only the first K-1 backwards in no_sync
+    torch_rounds_every (shared)   torch DDP's all-reduces a step, each backward reducing
+    torch_rounds_once (shared)    torch DDP's all-reduces a step, first K-1 in no_sync
+    torch_rounds_none (shared)    torch DDP's all-reduces a step, all K in no_sync
+    torch_rounds_forward (shared)   torch DDP's all-reduces a step, only K-1 forwards in no_sync
+    torch_rounds_backward (shared)  torch DDP's all-reduces a step, only K-1 backwards in no_sync
+    sent_bytes_every              bytes sent in one step, forward to update, each backward reducing
+    sent_bytes_once               bytes sent in one step, first K-1 micro-batches in no_sync
+    sent_bytes_none               bytes sent in one step, all K micro-batches in no_sync
+    sent_bytes_forward            bytes sent in one step, only the first K-1 forwards in no_sync
+    sent_bytes_backward           bytes sent in one step, only the first K-1 backwards in no_sync
+    sent_in_step                  bytes sent while the optimizer took its step, in all five ways
     time_every (shared)           virtual length of a step: F 1, B 2, an all-reduce 3, no overlap
-    time_once (shared)            the same with one all-reduce
-    grad_error (shared)           first step: of the four that reduce, largest difference from one
-                                  process on the global batch
-    grad_error_none               the same for this rank's gradient when nothing is reduced
-    drift (shared)                largest distance between replicas' weights at the end, of the four
-    drift_none (shared)           the same when nothing is reduced
+    time_once (shared)            virtual length of a step with one all-reduce, no overlap
+    grad_error (shared)           first step, all ways that reduce: largest difference of the
+                                  gradient from one process on the global batch
+    grad_error_none               first step, nothing reduced: error of this rank's gradient
+    drift (shared)                largest distance between replicas' weights, all ways that reduce
+    drift_none (shared)           largest distance between replicas' weights, nothing reduced
 
 Run
     quizkit demo no-sync --gpus 4
