@@ -1,11 +1,11 @@
 """Ranks of unlike speed: rows are dealt by speed, gradients weighed by rows; nothing else differs.
 
 The trick
-    A step of data parallelism ends when its slowest rank does: at the largest rows / speed. Deal
-    the batch row by row, each to the rank that would be done with it first: no split of whole rows
-    ends sooner, none is lost, and nobody goes without. Each rank's mean gradient then counts by its
-    rows over the batch. A plain mean would weigh a slow rank's few rows too much; shares of speed
-    are not shares of rows either, for rows are whole.
+    A step of data parallelism ends when its slowest rank does: at the largest rows / speed. Give
+    each rank a row and deal out the others, each to the rank that would be done with it first: none
+    is lost, and no split in which nobody goes without ends sooner. Each rank's mean gradient then
+    counts by its rows over the batch. A plain mean would weigh a slow rank's few rows too much;
+    shares of speed are not shares of rows either, for rows are whole.
 
     Everything else is one for all ranks: weights, optimizer and its state, learning rate, number of
     steps, the order in which the data are drawn. A learning rate by speed parts the replicas in
@@ -13,19 +13,20 @@ The trick
 
 Watch
     speed                 rows this rank goes through in a unit of time, forward and backward
-    rows                  dealt to it
-    equal_rows            had the batch been split evenly
-    truncated_rows        int(batch * speed / all speeds), the usual one-liner
-    lost_rows (shared)    and how many of the batch it leaves to nobody
+    rows                  rows of the batch dealt to this rank by speed
+    equal_rows            rows of this rank had the batch been split evenly
+    truncated_rows        rows of this rank by int(batch * speed / all speeds), the usual one-liner
+    lost_rows (shared)    rows of the batch that int(batch * speed / all speeds) gives to nobody
     time_equal (shared)   length of a step, split evenly
-    time_dealt (shared)   and with rows dealt by speed
+    time_dealt (shared)   length of a step, rows dealt by speed
     idle_equal            how long this rank waits for others in the step, split evenly
-    idle_dealt            and with rows dealt by speed
+    idle_dealt            how long this rank waits for others in the step, rows dealt by speed
     plain_error (shared)  relative error of the plain mean of gradients, rows dealt by speed
-    speed_error (shared)  and of their mean weighed by speed
+    speed_error (shared)  relative error of the mean of gradients weighed by speed, rows dealt by
+                          speed
     grad_error (shared)   largest difference from one process with the whole batch, at any step
     rate_gap              distance of weights from rank 0's after one step at a rate times speed
-    drift                 and after all steps at one rate
+    drift                 distance of weights from rank 0's after all steps at one rate
 
 Run
     quizkit demo hetero --gpus 4

@@ -13,30 +13,30 @@ The trick
     run that goes on with another number of ranks and skips what each rank had is wrong.
 
 Watch
-    slots (shared)            dealt to all ranks in one epoch, padding counted
-    repeated (shared)         how many of them hold a sample that another one holds already
-    missed (shared)           samples that are in no slot
-    last_sample               of this rank, without a shuffle
-    moved_stale               places at which its order changes in torch's next epoch, no set_epoch
-    moved_fresh               the same with set_epoch
-    repeated_seeds (shared)   dealt twice if each rank shuffles with a seed of its own; no padding
-    missed_seeds (shared)     dealt to nobody then
-    steps (shared)            of one epoch
-    steps_alone (shared)      of one epoch without a sampler: every rank walks through all samples
-    distinct_step (shared)    different samples in the first step
-    distinct_alike (shared)   the same without a sampler, all ranks in the same order
-    distinct_own (shared)     the same without a sampler, each rank in an order of its own
-    accuracy (shared)         of an evaluation that leaves the padding out
-    accuracy_padded (shared)  of one that does not; the first --mistakes samples are misjudged
+    slots (shared)            slots dealt to all ranks in one epoch, padding counted
+    repeated (shared)         slots of an epoch that hold a sample another one holds already
+    missed (shared)           samples that are in no slot of an epoch
+    last_sample               the last sample of this rank, without a shuffle
+    moved_stale               places of this rank's order that change in an epoch without set_epoch
+    moved_fresh               places of this rank's order that change in an epoch with set_epoch
+    repeated_seeds (shared)   samples dealt twice if each rank shuffles with a seed of its own
+    missed_seeds (shared)     samples dealt to nobody if each rank shuffles with a seed of its own
+    steps (shared)            steps of one epoch
+    steps_alone (shared)      steps of one epoch without a sampler: every rank sees all samples
+    distinct_step (shared)    different samples in the first step of all ranks
+    distinct_alike (shared)   different samples in the first step, no sampler, all in the same order
+    distinct_own (shared)     different samples in the first step, no sampler, each in its own order
+    accuracy (shared)         accuracy of an evaluation that leaves the padding out
+    accuracy_padded (shared)  accuracy with the padding; the first --mistakes samples are misjudged
     done (shared)             samples dealt before the run stops, in an epoch that goes on later
-    again_restart (shared)    seen twice if the epoch is begun anew
-    again_skip (shared)       if each rank skips as many batches as a rank has done
-    again_stale (shared)      if it goes on at the right slot, but in another epoch's order
-    again_global (shared)     if it goes on at the right slot
-    never_skip (shared)       never seen if each rank skips as many batches as a rank has done
-    never_stale (shared)      if in another order
-    never_global (shared)     if at the right slot
-    weights_error (shared)    largest difference from one process that walks the permutation
+    again_restart (shared)    samples seen twice if the stopped epoch is begun anew
+    again_skip (shared)       samples seen twice if each rank skips as many batches as each had done
+    again_stale (shared)      samples seen twice, resumed at the right slot of another epoch's order
+    again_global (shared)     samples seen twice, resumed at the right slot
+    never_skip (shared)       samples never seen if each rank skips as many batches as each had done
+    never_stale (shared)      samples never seen, resumed at the right slot of another epoch's order
+    never_global (shared)     samples never seen, resumed at the right slot
+    weights_error (shared)    weights: largest difference from one process along the permutation
 
 Run
     quizkit demo sampler --gpus 4

@@ -17,23 +17,24 @@ The trick
     rank 0's running ones are copied to all: what is saved has seen rank 0's samples alone.
 
 Watch
-    within (shared)         mean of the ranks' variances of a row of numbers, of which rank r holds
-                            apart * r and apart * r + 2 * spread
-    between (shared)        variance of the ranks' means
-    whole (shared)          variance of the row, put together
-    out_error               largest difference of this rank's outputs from one process
-    out_error_own           the same if each rank normalises by itself
-    input_error             of the gradients of this rank's inputs
-    weight_error            of the gradients of all weights, summed over ranks; relative to inputs
-    running_error           of running mean and variance, relative
+    within (shared)         mean of ranks' variances; rank r holds apart * r and that + 2 * spread
+    between (shared)        variance of ranks' means; rank r holds apart * r and that + 2 * spread
+    whole (shared)          variance of all numbers; rank r holds apart * r and that + 2 * spread
+    out_error               outputs: this rank's largest difference from one process
+    out_error_own           outputs, if each rank normalises by itself: the difference from one
+                            process
+    input_error             gradients of this rank's inputs: largest difference from one process
+    weight_error            weights' gradients, summed: difference from one process over inputs'
+                            size
+    running_error           running mean and variance: relative difference from one process
     sent_forward            bytes this rank sends in a forward
-    sent_backward           bytes it sends in a backward, weights' gradients apart
+    sent_backward           bytes this rank sends in a backward, weights' gradients apart
     sums_error (shared)     relative error of the variance in fp32, from sums, at mean --offset
-    parts_error (shared)    the same, from counts, means and variances
+    parts_error (shared)    relative error of the variance in fp32, from counts, means and variances
     drift_alone             distance of this rank's running mean from rank 0's, nothing copied
-    drift_ddp               the same in DDP
-    saved_error (shared)    of rank 0's running mean in DDP, from its own if it were alone
-    saved_gap (shared)      of rank 0's running mean in DDP, from that of all samples
+    drift_ddp               distance of this rank's running mean from rank 0's, in DDP
+    saved_error (shared)    rank 0's running mean in DDP: difference from its own if it were alone
+    saved_gap (shared)      rank 0's running mean in DDP: difference from that of all samples
 
 Run
     quizkit demo sync-batchnorm --gpus 4

@@ -13,22 +13,31 @@ The trick
     many they are, the gradient is that of one process on whatever there is in the step.
 
 Watch
-    batches                    that this rank has
-    shadowed                   steps in which it has none and keeps the others from waiting
-    steps_join (shared)        until nobody has a batch left
-    steps_fewest (shared)      until the first rank has none left
-    left_over                  batches of this rank that nobody works on then
+    batches                    batches that this rank has
+    shadowed                   steps in which this rank has no batch and keeps the others from
+                               waiting
+    steps_join (shared)        steps until nobody has a batch left
+    steps_fewest (shared)      steps until the first rank has no batch left
+    left_over                  batches of this rank that nobody works on if all stop with the first
     active_last (shared)       ranks that have a batch in the last step
-    lone_all (shared)          last step: length of the gradient applied over that of the mean of
-                               the batches there are, dividing by all ranks
-    lone_torch_all (shared)    the same in torch's Join, by default
-    lone_active (shared)       the same, dividing by the ranks still at work
-    lone_torch_active (shared) the same in torch's Join with divide_by_initial_world_size=False
+    lone_all (shared)          length of the last step's gradient over that of the mean of the
+                               batches there are, dividing by all ranks
+    lone_torch_all (shared)    length of the last step's gradient over that of the mean of the
+                               batches there are, in torch's Join by default
+    lone_active (shared)       length of the last step's gradient over that of the mean of the
+                               batches there are, dividing by the ranks still at work
+    lone_torch_active (shared) length of the last step's gradient over that of the mean of the
+                               batches there are, in torch's Join with
+                               divide_by_initial_world_size=False
     behind                     distance of this rank's weights from the last one's when all are done
-    behind_after               the same once the last one has handed its weights round
-    join_error                 largest difference from the weights that torch's Join leaves
-    active_error               the same, dividing by the ranks still at work
-    weighted_error             of weighted batches, from one process on all there is in each step
+    behind_after               distance of this rank's weights from the last one's after it has
+                               handed them round
+    join_error                 dividing by all ranks: largest difference from the weights that
+                               torch's Join leaves
+    active_error               dividing by the ranks still at work: largest difference from the
+                               weights that torch's Join leaves
+    weighted_error             weights from weighted batches: largest difference from one process on
+                               all there is in each step
     unweighted_error           relative error of the first gradient if all ranks count alike
 
 Run
