@@ -4,31 +4,31 @@ The trick
     Each rank goes H steps on its own loss, then all take the mean of their weights. With H = 1
     that is data parallelism, if the update is linear in the gradients, as SGD's is with momentum or
     without; Adam's is not. With H > 1 ranks walk apart between two means, each towards its own
-    optimum. Where they agree all stand still at once. With rates eta and losses
-    a_r/2 (w - c_r)^2 that is no longer the optimum of the sum, each c_r weighted by a_r, but each
+    optimum. If these are one, all come to rest there. If not, with rates eta and losses
+    a_r/2 (w - c_r)^2, it is no longer the optimum of the sum, each c_r weighted by a_r, but each
     weighted by 1 - (1 - eta a_r)^H: the longer alone, the nearer to the plain mean of the c_r.
 
     DiLoCo takes what a round changed for a gradient and steps along it with momentum of its own:
     another way to the same standstill. Gradients that come a step late, in return, let nobody wait
-    and still lead to the optimum, but only below half the learning rate.
+    and still lead to the optimum, but the learning rate may be half as large at most.
 
 Watch
-    optimum (shared)          of the mean loss: where data parallelism comes to rest
-    settled (shared)          where local SGD does
-    settled_outer (shared)    where it does with outer momentum
-    settled_late (shared)     where data parallelism does if gradients come one step late
-    plain_mean (shared)       of the ranks' own optima
+    optimum (shared)          optimum of the mean loss: where data parallelism comes to rest
+    settled (shared)          where local SGD comes to rest
+    settled_outer (shared)    where local SGD with outer momentum comes to rest
+    settled_late (shared)     where data parallelism comes to rest if gradients come a step late
+    plain_mean (shared)       plain mean of the ranks' own optima
     drift                     at rest: how far this rank strays from the mean between two averagings
     apart (shared)            largest distance of a rank from the mean after the last averaging
     reductions_each (shared)  all-reduces in rounds * every steps if gradients are reduced in each
-    reductions_local (shared) the same if weights are averaged after every H steps
-    rounds_plain (shared)     averagings until 1% of the way to rest is left
-    rounds_outer (shared)     the same with outer momentum
-    late_growth (shared)      20 steps at --late-rate, a step late: last distance over first
-    prompt_growth (shared)    the same for gradients in time
-    one_step_sgd (shared)     H = 1 against data parallelism, distance after 5 steps: plain SGD
-    one_step_momentum (shared)  the same with momentum, each rank's its own
-    one_step_adam (shared)    the same with Adam, each rank's states its own
+    reductions_local (shared) all-reduces in rounds * every steps if weights are averaged every H
+    rounds_plain (shared)     averagings until 1% of local SGD's way to rest is left
+    rounds_outer (shared)     averagings until 1% of the way is left, with outer momentum
+    late_growth (shared)      20 steps at --late-rate, gradients late: last distance over first
+    prompt_growth (shared)    20 steps at --late-rate, gradients in time: last distance over first
+    one_step_sgd (shared)     H = 1 by plain SGD: distance from data parallelism after 5 steps
+    one_step_momentum (shared)  H = 1, each rank's own momentum: from data parallelism, 5 steps
+    one_step_adam (shared)    H = 1, each rank's own Adam: distance from data parallelism, 5 steps
 
 Run
     quizkit demo local-sgd --gpus 4

@@ -8,21 +8,30 @@ The trick
 
     A step brings the projection of the mean onto r directions. What it leaves over is kept for the
     next gradient (error feedback), and the next step begins with this step's Q (warm start): many
-    cheap steps find the directions that one dear decomposition would. n m / (r(n + m)) is saved.
+    cheap steps find the directions that one dear decomposition would. The bytes are fewer by
+    a factor of n m / (r(n + m)).
 
 Watch
-    sent_bytes_dense         handed to the wire for one gradient by the ring
-    sent_bytes_factors       the same for P and Q
-    factor (shared)          bytes of all ranks' dense gradients over those of their factors
-    error_first (shared)     of the first step's P Q^T: relative distance from the mean
-    error_warm (shared)      the same after all steps on the same gradients, without feedback
-    error_cold (shared)      the same from a fresh Q at each step
-    error_best (shared)      of the best matrix of rank r, from decomposing the mean
-    error_averaged (shared)  of the product if each rank decomposes its own and factors are averaged
-    lost_plain (shared)      distance of all that was sent from all there was, relative, no feedback
-    lost_feedback (shared)   the same with feedback: what the last residual holds
-    step_error               largest difference from one process that has the mean, of all steps
-    torch_error              difference of a step from torch's powerSGD_hook with the same state
+    sent_bytes_dense         bytes this rank sends for one gradient by the ring
+    sent_bytes_factors       bytes this rank sends for the P and Q of one gradient
+    factor (shared)          bytes of all ranks' dense gradients over those of their P and Q
+    error_first (shared)     relative distance of the first step's P Q^T from the mean
+    error_warm (shared)      relative distance of the last step's P Q^T from the mean, all steps on
+                             the same gradients, without feedback
+    error_cold (shared)      relative distance of the last step's P Q^T from the mean, from a fresh
+                             Q at each step
+    error_best (shared)      relative distance of the best matrix of rank r from the mean, found by
+                             decomposing the mean
+    error_averaged (shared)  relative distance from the mean if each rank decomposes its own and
+                             factors are averaged
+    lost_plain (shared)      relative distance of all that was sent from all there was, without
+                             feedback
+    lost_feedback (shared)   relative distance of all that was sent from all there was, with
+                             feedback: what the last residual holds
+    step_error               largest relative difference from one process that has the mean, of all
+                             steps
+    torch_error              relative difference of a step from torch's powerSGD_hook with the same
+                             state
 
 Run
     quizkit demo powersgd --gpus 4

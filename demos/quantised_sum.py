@@ -1,8 +1,8 @@
 """Sums in fewer bits: fp16 halves the bytes; int8 wraps at the first addition, unless widened.
 
 The trick
-    A cast to fp16, after dividing by N so that the sum fits, and back: half the bytes of fp32, by a
-    hook on DDP: register_comm_hook(state, hook), and the hook's second parameter is named bucket.
+    A cast to fp16, a division by N so that the sum fits, the sum, and back: half the bytes of fp32,
+    by register_comm_hook(state, hook) of DDP; the hook's second parameter has to be named bucket.
 
     int8 is a code with a scale, q = round(x / s). 127 + 127 does not fit in it: a ring that adds
     codes wraps. Scales N times as large keep room for the sum and lose log2 N bits. Or each hop
@@ -11,20 +11,20 @@ The trick
     all codes everywhere sends (N-1)n bytes: from N = 8 on no less than fp32's ring.
 
 Watch
-    sent_bytes_fp32        by the ring in fp32, for the whole gradient
-    sent_bytes_fp16        by the ring in fp16
-    sent_bytes_codes       by a ring that adds int8 codes, with or without room for the sum
-    sent_bytes_hops        by a ring that rounds anew at every hop; scales go along, 4 bytes each
-    sent_bytes_owner       all to the owner of a chunk, and the sums back to all
-    sent_bytes_all         every rank's codes to every rank
+    sent_bytes_fp32        bytes this rank sends by the ring in fp32, for the whole gradient
+    sent_bytes_fp16        bytes this rank sends by the ring in fp16
+    sent_bytes_codes       bytes this rank sends by a ring that adds int8 codes
+    sent_bytes_hops        bytes this rank sends by a ring that rounds at every hop, with scales
+    sent_bytes_owner       bytes this rank sends if a chunk's owner adds it up, with scales
+    sent_bytes_all         bytes this rank sends if every rank's codes go to every rank
     wrapped (shared)       entries of the int8 ring that are not the sum of the codes
     first_entry (shared)   the int8 ring's sum of codes that are 127 on every rank
-    error_fp16 (shared)    distance from the exact mean, relative to its length
-    error_wrapped (shared) of int8 codes that wrap
-    error_room (shared)    of int8 codes with N times the scale
-    error_hops (shared)    of rounding at every hop
-    error_owner (shared)   of rounding once before the sum and once after
-    error_all (shared)     of rounding once
+    error_fp16 (shared)    relative distance from the exact mean: fp16
+    error_wrapped (shared) relative distance from the exact mean: int8 codes that wrap
+    error_room (shared)    relative distance from the exact mean: codes with N times the scale
+    error_hops (shared)    relative distance from the exact mean: rounding at every hop
+    error_owner (shared)   relative distance from the exact mean: rounding before and after it
+    error_all (shared)     relative distance from the exact mean: rounding once
     hook_error             difference of our fp16 hook's gradient from torch's fp16_compress_hook's
     takes_flag (shared)    how many of compression= and comm_hook= DDP(model, ...) does not refuse
     strangers (shared)     ranks whose results are not bit for bit those of rank 0

@@ -11,17 +11,20 @@ The trick
     feedback, all that was sent and the residual make up all gradients there were.
 
 Watch
-    sent_bytes_dense            handed to the wire in one step by the dense ring, fp32
-    sent_bytes_sparse           the same by the gathered pairs
+    sent_bytes_dense            bytes this rank sends in one step by the dense ring, fp32
+    sent_bytes_sparse           bytes this rank sends in one step by the gathered pairs
     entries_in_sum (shared)     different entries in the last sum, of k from each rank
     moved_plain (shared)        weights that ever moved without feedback
-    moved_feedback (shared)     weights that ever moved with it
-    distance_start (shared)     from the first weights to the optimum of the mean loss
-    distance_dense (shared)     at the end, if all entries are sent
-    distance_plain (shared)     at the end, top-k without feedback
-    distance_feedback (shared)  at the end, top-k with feedback; smaller with a smaller lr
-    lost_plain                  share of all this rank's gradients neither sent nor kept
-    lost_feedback               the same with feedback
+    moved_feedback (shared)     weights that ever moved with feedback
+    distance_start (shared)     distance of the first weights from the optimum of the mean loss
+    distance_dense (shared)     distance from the optimum at the end, if all entries are sent
+    distance_plain (shared)     distance from the optimum at the end, top-k without feedback
+    distance_feedback (shared)  distance from the optimum at the end, top-k with feedback; a smaller
+                                lr, given the steps it needs, ends nearer
+    lost_plain                  share of all this rank's gradients neither sent nor kept, without
+                                feedback
+    lost_feedback               share of all this rank's gradients neither sent nor kept, with
+                                feedback
     path_error                  largest difference of the weights from one process, at any step
 
 Run
