@@ -16,7 +16,7 @@ Watch
     rows                   rows of the batch on this device
     sent_bytes_dp          bytes that leave this device in a step of DataParallel, of all kinds
     received_bytes_dp      bytes that arrive at this device in a step of DataParallel, of all kinds
-    weight_bytes_dp        weights and their gradients leaving this device in a DataParallel step
+    weight_bytes_dp        weight and gradient bytes leaving this device in a DataParallel step
     output_bytes           bytes of outputs on this device when DataParallel takes the loss
     sent_bytes_ring        bytes handed to the ring by this rank in a step of DDP
     weight_bytes (shared)  bytes of all weights, Psi
