@@ -42,7 +42,8 @@ def parser(script: load.Script) -> argparse.ArgumentParser:
         else:
             options |= {"type": load.KINDS[parameter.kind], "metavar": parameter.kind.upper()}
         option = "--" + parameter.name.replace("_", "-")
-        own.add_argument(option, help=f"default {parameter.default}", **options)
+        said = (parameter.text.replace("%", "%%"), f"default {parameter.default}")
+        own.add_argument(option, help=", ".join(filter(None, said)), **options)
     return result
 
 

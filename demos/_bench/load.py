@@ -33,6 +33,7 @@ class Parameter:
     kind: str
     default: Any
     choices: tuple[str, ...] = ()
+    text: str = ""
 
     def value(self, given: object) -> Any:
         """Take what came as JSON, if it is of the right kind."""
@@ -122,9 +123,16 @@ class Script:
                 choices = tuple(str(ast.literal_eval(item)) for item in items)
             case _:
                 raise DemoError(f"{where}: annotate it as int, float, bool, str or Literal[...]")
-        parameter = Parameter(argument.arg, kind, value, choices)
+        text = self._comment(default) if default else ""
+        parameter = Parameter(argument.arg, kind, value, choices, text)
         parameter.value(value)
         return parameter
+
+    def _comment(self, node: ast.expr) -> str:
+        """What is said beside an argument, at the end of its line."""
+        line = self.text.encode().split(b"\n")[(node.end_lineno or 1) - 1]
+        _, _, said = line[node.end_col_offset or 0 :].decode().partition("#")
+        return said.strip()
 
     def arguments(self, given: Mapping[str, object]) -> dict[str, Any]:
         """Every argument of main: what was given, and defaults for the rest."""

@@ -25,12 +25,16 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One keyword of the demo's `main`: an option of its command line."""
+    """One keyword of the demo's `main`: an option of its command line.
+
+    `text` says what it is; it is the comment beside the default.
+    """
 
     name: str
     kind: Kind
     default: Scalar
     choices: tuple[str, ...] = ()
+    text: str = ""
 
     @property
     def flags(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from quizkit.errors import LabError
 from quizkit.lab.demo import KINDS, Break, Demo, Kind, Parameter, Watch
 
 _PARTS = ("The trick", "Watch", "Run")
+_COMMENT = re.compile(r",?\s*#\s*(\S.*?)\s*")
 _WATCH = re.compile(r" {4}(?P<name>[a-z]\w*)(?P<shared> \(shared\))?(?:\s+(?P<text>\S.*))?")
 
 
@@ -153,7 +154,13 @@ class _Reader:
             value = float(value)
         if type(value) is not KINDS[kind] or (choices and value not in choices):
             self.wrong(line, f"the default of {name} does not fit its annotation")
-        return Parameter(name, cast("Kind", kind), value, choices)
+        return Parameter(name, cast("Kind", kind), value, choices, self.comment(default))
+
+    def comment(self, node: ast.expr) -> str:
+        """What is said beside it, at the end of its line."""
+        line = self.source.encode().split(b"\n")[(node.end_lineno or 1) - 1]
+        said = _COMMENT.fullmatch(line[node.end_col_offset :].decode())
+        return said[1] if said else ""
 
     def breaks(self) -> Iterator[tuple[str, Break]]:
         table = self.assigned("BREAKS")

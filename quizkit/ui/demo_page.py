@@ -11,6 +11,7 @@ from rich.text import Text
 from quizkit.lab.catalogue import Demo
 from quizkit.ui.demo_words import demo_words
 from quizkit.ui.inline import one_line
+from quizkit.ui.parts import bracketed
 from quizkit.ui.report_screen import expected
 from quizkit.words import Lang, say
 
@@ -66,8 +67,8 @@ def page(demo: Demo, lang: Lang, plain: bool) -> RenderableType:
         _title("options", lang),
         _rows(
             [
-                (each.usage, say("lab.default", lang, value=shlex.quote(str(each.default))))
-                for each in demo.parameters.values()
+                (each.usage, _option(words.options[name], each.default, lang))
+                for name, each in demo.parameters.items()
             ],
             plain,
         ),
@@ -100,6 +101,11 @@ def page(demo: Demo, lang: Lang, plain: bool) -> RenderableType:
 
 def _about(expected: str, source: str, lang: Lang) -> str:
     return say("lab.about_break", lang, expected=expected, source=source) if source else expected
+
+
+def _option(text: str, default: object, lang: Lang) -> str:
+    given = say("lab.default", lang, value=shlex.quote(str(default)))
+    return f"{text}{bracketed([given], lang)}" if text else given
 
 
 def _title(name: str, lang: Lang) -> Text:

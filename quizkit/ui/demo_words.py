@@ -1,9 +1,9 @@
 """What a demo says of itself, in the learner's language.
 
-English is the demo's own docstring. Chinese stands beside it, `zh/<file>.yaml` in the demos'
-folder: `law`, `trick`, and under `watch`, `checks` and `breaks` a line for each name. A check whose
-name is put together in the run has `{}` where the run puts something in. What has no Chinese stays
-English, so a demo of the user's own needs no such file.
+English is the demo's own: its docstring, and the comments beside the options. Chinese stands in
+`zh/<file>.yaml` in the demos' folder: `law`, `trick`, and under `options`, `watch`, `checks` and
+`breaks` a line for each name. A check whose name is put together in the run has `{}` where the run
+puts something in. What has no Chinese stays English: a demo of the user's own needs no file.
 """
 
 import re
@@ -21,10 +21,11 @@ from quizkit.words import Lang
 
 @dataclass(frozen=True, slots=True)
 class DemoWords:
-    """The words of one demo: two texts, and a line for each metric, check and break by name."""
+    """The words of one demo: two texts, and a line for each option, metric, check and break."""
 
     law: str = ""
     trick: str = ""
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
     watch: Mapping[str, str] = field(default_factory=dict[str, str])
     checks: Mapping[str, str] = field(default_factory=dict[str, str])
     breaks: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -44,7 +45,8 @@ def demo_words(demo: Demo, lang: Lang) -> DemoWords:
     own = DemoWords(
         demo.law,
         demo.trick,
-        {name: watch.text for name, watch in demo.watch.items()},
+        {name: each.text for name, each in demo.parameters.items()},
+        {name: each.text for name, each in demo.watch.items()},
         breaks={name: each.source for name, each in demo.breaks.items()},
     )
     file = demo.path.parent / lang / f"{demo.path.stem}.yaml"
@@ -54,6 +56,7 @@ def demo_words(demo: Demo, lang: Lang) -> DemoWords:
     return DemoWords(
         told.law or own.law,
         told.trick or own.trick,
+        {**own.options, **told.options},
         {**own.watch, **told.watch},
         told.checks,
         {**own.breaks, **told.breaks},

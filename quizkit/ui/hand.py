@@ -84,7 +84,9 @@ class Hand:
             key = "redraw"
             while key == "redraw":
                 back = Text(say("ui.help_back", lang), "dim")
-                self.screen.paint(help_screen(state, lang, last), Text(""), back)
+                idle = nothing_to_show(self.moment)
+                told = help_screen(state, lang, last, without=idle)
+                self.screen.paint(told, Text(""), back)
                 key = self.keyboard.read()
 
     def type(
@@ -138,6 +140,6 @@ class Hand:
             parts += [Text(""), Text(say("ui.compose", self.moment.lang), "dim")]
         if self.notice:
             parts += [Text(""), Text(self.notice, "bold")]
-        idle = nothing_to_show(self.moment) if state == "verdict" else ()
+        idle = nothing_to_show(self.moment)
         parts += [Text(""), footer(state, self.moment.lang, last, idle)]
         self.screen.paint(*parts, prompt=prompt)

@@ -6,7 +6,7 @@ Ctrl-A B D E F H I J K L M N P U W Y Z _ keep the meaning they have in a shell, 
 and Ctrl-D on an empty line quits.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -124,19 +124,23 @@ def footer(
 
     `without` names commands that would show nothing here.
     """
-    here = [each for each in _here(state, manner) if each.command not in without]
+    here = _here(state, manner, without)
     keys = (_pressed(each, state, manner).format(last=last) for each in here)
     labels = (each.label(lang) for each in here)
     return list(dict.fromkeys(f"{key} {label}" for key, label in zip(keys, labels, strict=True)))
 
 
 def explained(
-    state: State, lang: Lang, last: int = 4, manner: Manner = "keys"
+    state: State,
+    lang: Lang,
+    last: int = 4,
+    manner: Manner = "keys",
+    without: Collection[str] = (),
 ) -> list[tuple[str, str]]:
-    """What can be pressed now, as key and sentence."""
+    """What can be pressed now, as key and sentence: what the footer has, and the terminal's own."""
     rows = [
         (_pressed(b, state, manner).format(last=last), b.explanation(lang))
-        for b in _here(state, manner)
+        for b in _here(state, manner, without)
     ]
     if state in TYPING and manner == "keys":
         rows += [
@@ -165,8 +169,9 @@ def chord_name(chord: str) -> str:
     return "Ctrl-" + chord.removeprefix("c-").upper() if chord.startswith("c-") else ""
 
 
-def _here(state: State, manner: Manner) -> Iterator[Binding]:
-    return (b for b in KEYMAP if state in b.states and _pressed(b, state, manner))
+def _here(state: State, manner: Manner, without: Collection[str]) -> list[Binding]:
+    here = [b for b in KEYMAP if state in b.states and b.command not in without]
+    return [b for b in here if _pressed(b, state, manner)]
 
 
 def _pressed(binding: Binding, state: State, manner: Manner) -> str:

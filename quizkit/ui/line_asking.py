@@ -13,6 +13,7 @@ from quizkit.ui.keymap import State
 from quizkit.ui.lines import Lines
 from quizkit.ui.parts import help_screen
 from quizkit.ui.question_screen import pre_ticked, question_screen, rubric
+from quizkit.ui.verdict_screen import nothing_to_show
 from quizkit.words import Lang, say
 
 _BETWEEN = re.compile(r"[\s,.、，;；]+")
@@ -187,7 +188,8 @@ class LineAsking:
         command = keymap.line_command(word) if word.startswith(":") else None
         if command == "help":
             last = len(self.moment.asked.order) or len(rubric(self.moment, plain=True)[2])
-            self.lines.show(help_screen(state, self.lang, last, "lines"))
+            idle = nothing_to_show(self.moment)
+            self.lines.show(help_screen(state, self.lang, last, "lines", idle))
             return None
         if command and keymap.allows(state, command):
             return Command(cast("CommandName", command), rest.strip() or None, draft, draft.unsent)

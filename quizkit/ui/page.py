@@ -21,19 +21,20 @@ def page_screen(page: Page, plain: bool) -> RenderableType:
 
 def read_page(screen: Screen, keyboard: Keyboard, page: Page) -> Command:
     """Show it, and what is to happen next."""
+    idle = () if page.skips else ("skip",)
     with keyboard:
         while True:
             shown = page_screen(page, plain=False)
-            screen.paint(shown, Text(""), footer("page", page.lang, 0))
+            screen.paint(shown, Text(""), footer("page", page.lang, 0, idle))
             key = keyboard.read()
             if key == "eof":
                 return Command("quit")
             match keymap.bound("page", key):
                 case "help":
                     back = Text(say("ui.help_back", page.lang), "dim")
-                    screen.paint(help_screen("page", page.lang, 0), Text(""), back)
+                    screen.paint(help_screen("page", page.lang, 0, without=idle), Text(""), back)
                     keyboard.read()
-                case "continue" | "skip" | "toggle" | "quit" as name:
+                case "continue" | "skip" | "toggle" | "quit" as name if name not in idle:
                     return Command(name)
                 case _:
                     pass

@@ -153,12 +153,16 @@ class Footer:
 
 
 def help_screen(
-    state: keymap.State, lang: Lang, last: int, manner: keymap.Manner = "keys"
+    state: keymap.State,
+    lang: Lang,
+    last: int,
+    manner: keymap.Manner = "keys",
+    without: Collection[str] = (),
 ) -> RenderableType:
     """Every key that means something now, with a sentence."""
     rows: list[tuple[str, RenderableType]] = [
         (key, Text(does, overflow="fold"))
-        for key, does in keymap.explained(state, lang, last, manner)
+        for key, does in keymap.explained(state, lang, last, manner, without)
     ]
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, style="bold")

@@ -66,10 +66,12 @@ def verdict_screen(
 
 
 def nothing_to_show(moment: Moment) -> list[str]:
-    """The commands that lead nowhere after this verdict."""
+    """The commands that lead nowhere now."""
     question, verdict = moment.question, moment.verdict
+    if verdict is None:
+        return ["hint"] if moment.hints_shown == len(question.hints) else []
     empty = {
-        "right": verdict is not None and verdict.right,
+        "right": verdict.right,
         "prove": question.proof is None,
         "why": not explains_options(question),
         "say": question.say is None,

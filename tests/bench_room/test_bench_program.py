@@ -142,7 +142,11 @@ from typing import Literal
 from _bench import Break, run
 
 
-def main(way: Literal["up", "down"] = "up", exact: bool = True, scale: float = 1.0):
+def main(
+    way: Literal["up", "down"] = "up",
+    exact: bool = True,  # 100 % or a "#" less
+    scale: float = 1.0,
+):
     return {}
 
 
@@ -173,7 +177,8 @@ def test_help_names_the_law_and_every_option(programs: Programs):
     assert done.returncode == 0
     for word in ("The law in one line.", "--ranks", "--way {up,down}", "--no-exact", "{a-bug}"):
         assert word in done.stdout
-    assert "default 1.0" in done.stdout
+    assert " default 1.0" in done.stdout
+    assert '100 % or a "#" less, default True' in " ".join(done.stdout.split())
 
 
 def test_cuda_that_is_not_there(programs: Programs):

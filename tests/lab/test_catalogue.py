@@ -36,12 +36,12 @@ def step(x):
 
 
 def main(
-    size: int = 8,
+    size: int = 8,  # rows of the input
     scale: float = 2,
     exact: bool = True,
     *,
     layout: Literal["zigzag", "contiguous"] = "zigzag",
-    note: str = "",
+    note: str = "#",  # what to say; "#" says nothing
 ):
     return {}
 
@@ -77,11 +77,11 @@ def test_a_demo_says_what_it_is(demos: Path) -> None:
         "error": Watch(True, "distance from the reference"),
     }
     assert list(demo.parameters.values()) == [
-        Parameter("size", "int", 8),
+        Parameter("size", "int", 8, text="rows of the input"),
         Parameter("scale", "float", 2.0),
         Parameter("exact", "bool", True),
         Parameter("layout", "str", "zigzag", ("zigzag", "contiguous")),
-        Parameter("note", "str", ""),
+        Parameter("note", "str", "#", text='what to say; "#" says nothing'),
     ]
     assert type(demo.parameters["scale"].default) is float
     assert demo.breaks["off-by-one"] == Break("x + 1", "x", "sum is right", 3, "told in two pieces")

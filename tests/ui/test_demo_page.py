@@ -26,7 +26,7 @@ DEMO = Demo(
     parameters={
         "causal": Parameter("causal", "bool", True),
         "layout": Parameter("layout", "str", "zigzag", ("contiguous", "zigzag")),
-        "transfer_cost": Parameter("transfer_cost", "float", 0.5),
+        "transfer_cost": Parameter("transfer_cost", "float", 0.5, (), "time of a block's hop"),
         "order": Parameter("order", "str", ""),
     },
     breaks={
@@ -75,6 +75,7 @@ def test_the_page_says_everything(lang: Lang, width: int, plain: bool) -> None:
         *("--causal/--no-causal", "--layout contiguous|zigzag", "--transfer-cost X", "0.5", "''"),
         *("sent_bytes", "max_error", "stale-kv", "seen in a pull request", "NameError"),
         "Prose that was broken to fit the file.",
+        "time of a block's hop",
     ):
         assert said in joined
     assert "".join(DEMO.law.split()) in "".join(text.split())
