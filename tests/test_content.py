@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 
 from quizkit.bank.lint import common_questions
 from quizkit.bank.model import Bug, Trace
@@ -51,3 +52,25 @@ def test_the_code_a_session_shows_is_the_code_that_will_run():
             assert bool(found.changed) is (question.proof.broken is not None), question.id
             shown += bool(found.changed) and isinstance(question, Trace)
     assert shown  # traces of planted code are among them
+
+
+def test_following_wrong_or_right_never_comes_back_to_a_question():
+    """What is easier leads down and what is harder leads up: neither in a circle."""
+    questions = Bank.load(QUESTIONS).questions
+    for happened in ("wrong", "right"):
+        asks = {
+            name: [each.ask for each in question.followups if each.when in (happened, "always")]
+            for name, question in questions.items()
+        }
+        TopologicalSorter(asks).prepare()  # CycleError, with the circle, where there is one
+
+
+def test_a_wrong_answer_leads_to_nothing_harder():
+    questions = Bank.load(QUESTIONS).questions
+    harder = [
+        (question.id, each.ask)
+        for question in questions.values()
+        for each in question.followups
+        if each.when == "wrong" and questions[each.ask].level > question.level
+    ]
+    assert not harder
