@@ -106,7 +106,9 @@ def find_level(shelves: "Library", desk: "Desk", lang: "Lang") -> int | None:
 
 def offered(shelves: "Library", desk: "Desk", lang: "Lang") -> "Lang | None":
     """Who is here for the first time may find their level first; None where they leave."""
-    page = _offer(lang)
+    from dataclasses import replace
+
+    page = replace(_offer(lang), skips=True)
     while True:
         match desk.read(page).name:
             case "toggle":

@@ -116,11 +116,15 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Something to read before the questions begin."""
+    """Something to read before the questions begin.
+
+    `skips`: it offers something that can be left out.
+    """
 
     title: Text
     text: Text
     lang: Lang
+    skips: bool = False
 
 
 class Desk(Protocol):

@@ -69,7 +69,7 @@ def nothing_to_show(moment: Moment) -> list[str]:
     """The commands that lead nowhere now."""
     question, verdict = moment.question, moment.verdict
     if verdict is None:
-        return ["hint"] if moment.hints_shown == len(question.hints) else []
+        return ["hint"] if moment.hints_shown >= len(question.hints) else []
     empty = {
         "right": verdict.right,
         "prove": question.proof is None,

@@ -1,6 +1,7 @@
 """The desk that is lines: for pipes and screen readers. Real streams, no terminal anywhere."""
 
 import io
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -104,6 +105,11 @@ def test_help_lists_the_commands_of_this_state():
     assert ":h" in told
     assert ":p" not in told
     assert "Ctrl-Z" not in told
+    asked, given = shelf.asked("order"), ["warm", "steady", "drain", "step"]
+    verdict = Moment("verdict", asked, "en", 3, 10, given=given, verdict=grade(asked, given))
+    _, told = meet(verdict, ":?\n\n")
+    listed = re.findall(r"^(:\S)  ", told, re.MULTILINE)
+    assert listed == [":y", ":t", ":f", ":u", ":?", ":q"]  # it was right, with no run and no myths
 
 
 def test_an_empty_line_asks_back_once():

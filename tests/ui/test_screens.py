@@ -374,6 +374,12 @@ def test_a_claim_is_shown_with_its_values_and_not_with_what_lies_around_them():
         assert put_in(parse(claim), names) == values
 
 
+def test_hints_are_offered_as_long_as_there_are_any():
+    given = len(shelf.questions()["single"].hints)
+    shown = [nothing_to_show(asking("single", hints_shown=count)) for count in range(given + 1)]
+    assert shown == [[]] * given + [["hint"]]
+
+
 @pytest.mark.parametrize("name", shelf.KINDS)
 def test_a_key_that_leads_nowhere_is_not_offered(name: str):
     moment = judged(name)
@@ -384,6 +390,9 @@ def test_a_key_that_leads_nowhere_is_not_offered(name: str):
     labels = {each.command: each.label("en") for each in keymap.KEYMAP}
     offered = {item.partition(" ")[2] for item in keymap.footer("verdict", "en", without=idle)}
     assert not offered & {labels[command] for command in idle}
+    does = {each.command: each.explanation("en") for each in keymap.KEYMAP}
+    helped = {told for _, told in keymap.explained("verdict", "en", without=idle)}
+    assert not helped & {does[command] for command in idle}
     sentences = {"why": say("ui.why_none", "en"), "say": say("ui.say_none", "en")}
     for command, sentence in sentences.items():
         opened = drawn(verdict_screen(replace(moment, **{command: True}), 80))  # pyright: ignore

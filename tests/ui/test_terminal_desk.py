@@ -192,6 +192,22 @@ def test_commands_by_key_and_by_chord(sit, written):
     ]
 
 
+def test_help_lists_what_leads_somewhere_as_the_footer_does(sit):
+    desk = sit("order")
+    desk.until("h hint")
+    desk.press("h", "h")
+    desk.until("Then count.", gone="h hint")
+    desk.press("1", "2", "3", "4", "\r")
+    shown = desk.wait(lambda text: "1-4 grade" in text and "q quit" in text, "a verdict")
+    footer = shown[shown.index("Space/Enter") :]
+    offered = re.findall(r"(?:^|  )(\S+) ", footer, re.MULTILINE)
+    assert offered[0] == "Space/Enter"
+    assert not {"p", "w", "h", "s"} & {*offered}
+    desk.press("?")
+    helped = re.findall(r"^(\S+)  ", desk.until("any key goes back"), re.MULTILINE)
+    assert helped == [*offered, "Ctrl-L", "Ctrl-Z", "Ctrl-C"]
+
+
 def test_a_slip_of_the_hand_answers_nothing(sit, written):
     desk = sit("single")
     desk.until("? help")
