@@ -32,7 +32,7 @@ def lint(
     ] = None,
     bank: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="A folder of questions instead of the shipped."),
+        typer.Option(metavar="DIR", help="A folder of questions instead of the shipped one."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings fail too.")] = False,
     json: Json = False,
@@ -74,7 +74,7 @@ def new(
     ],
     bank: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="A folder of questions instead of the shipped."),
+        typer.Option(metavar="DIR", help="A folder of questions instead of the shipped one."),
     ] = None,
     lang: Spoken = None,
 ) -> None:

@@ -55,7 +55,7 @@ def demo(
     deadline: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", help="When a run is stopped: after 60, or 3 if it is to hang."
+            metavar="SECONDS", help="A run is stopped after so many: 60, or 3 if it is to hang."
         ),
     ] = None,
     show: Annotated[bool, typer.Option("--show", help="Print the source, run nothing.")] = False,

@@ -32,7 +32,7 @@ def learn(
         bool, typer.Option("--again", help="From the beginning, also what was answered.")
     ] = False,
     runs: Annotated[
-        bool, typer.Option("--runs/--no-runs", help="Run what decides after each answer.")
+        bool, typer.Option("--runs/--no-runs", help="After each answer, run what decides it.")
     ] = True,
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="The same seed, the same numbers.")

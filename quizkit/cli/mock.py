@@ -35,11 +35,15 @@ def mock(
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(min=0.05, metavar="M", help="Another total; targets scale with it."),
+        typer.Option(
+            min=0.05, metavar="M", help="Another total in minutes; targets scale with it."
+        ),
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="The scripts there are.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what was left.")] = False,
-    history: Annotated[bool, typer.Option("--history", help="The interviews so far.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the scripts.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the one left unfinished.")
+    ] = False,
+    history: Annotated[bool, typer.Option("--history", help="List the interviews so far.")] = False,
     bank: Banks = None,
     json: Json = False,
     plain: LineByLine = False,

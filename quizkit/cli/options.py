@@ -19,6 +19,7 @@ LineByLine = Annotated[
     bool, typer.Option("--plain", help="Line by line, for screen readers and logs.")
 ]
 Plain = Annotated[bool, typer.Option("--plain", help="No colours, no columns.")]
+Unboxed = Annotated[bool, typer.Option("--plain", help="No colours, no boxes.")]
 Spoken = Annotated[
     str | None,
     typer.Option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quizkit.cli.common import choose_topics, language, library, own_banks
-from quizkit.cli.options import Banks, Json, Plain, Spoken, Topics
+from quizkit.cli.options import Banks, Json, Spoken, Topics, Unboxed
 
 if TYPE_CHECKING:
     from quizkit.answer import Card
@@ -37,16 +37,20 @@ def plan(
     ] = None,
     for_: Annotated[
         str | None,
-        typer.Option("--for", metavar="junior|senior|staff|SCRIPT", help="What counts how much."),
+        typer.Option(
+            "--for",
+            metavar="junior|senior|staff|SCRIPT",
+            help="What to weigh by: the level of the job, or a mock's script.",
+        ),
     ] = None,
     topic: Topics = None,
     save: Annotated[
-        bool, typer.Option("--save", help="Keep it: `quizkit study` follows the plan.")
+        bool, typer.Option("--save", help="Keep it: from then on `quizkit study` follows the plan.")
     ] = False,
     bank: Banks = None,
     json: Json = False,
     lang: Spoken = None,
-    plain: Plain = False,
+    plain: Unboxed = False,
 ) -> None:
     """Choose what to practise each day, so that most is remembered on the interview's day."""
     from datetime import UTC, datetime

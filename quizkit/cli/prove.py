@@ -37,7 +37,7 @@ def prove(
     ] = False,
     bank: Banks = None,
     deadline: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Most that one run may take.")
+        float, typer.Option(metavar="SECONDS", help="The longest that one run may take.")
     ] = 60,
     json: Json = False,
     lang: Spoken = None,

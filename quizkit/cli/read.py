@@ -6,7 +6,7 @@ import typer
 
 from quizkit.cli import complete
 from quizkit.cli.common import choose_topics, language, library
-from quizkit.cli.options import Banks, Json, Plain, Spoken, Topics
+from quizkit.cli.options import Banks, Json, Spoken, Topics, Unboxed
 
 if TYPE_CHECKING:
     from quizkit.bank.listed import Listed
@@ -30,7 +30,7 @@ def show(
     bank: Banks = None,
     json: Json = False,
     lang: Spoken = None,
-    plain: Plain = False,
+    plain: Unboxed = False,
 ) -> None:
     """Show one question whole, with its answer."""
     from quizkit.bank.listed import listed
@@ -66,7 +66,7 @@ def list_questions(
     bank: Banks = None,
     json: Json = False,
     lang: Spoken = None,
-    plain: Plain = False,
+    plain: Unboxed = False,
 ) -> None:
     """List the questions."""
     from quizkit.paths import QUESTIONS
@@ -109,7 +109,7 @@ def search(
     bank: Banks = None,
     json: Json = False,
     lang: Spoken = None,
-    plain: Plain = False,
+    plain: Unboxed = False,
 ) -> None:
     """Find questions by words in either language; two Chinese characters are enough."""
     from quizkit.ui.console import console
@@ -139,7 +139,7 @@ def glossary(
     ] = None,
     json: Json = False,
     lang: Spoken = None,
-    plain: Plain = False,
+    plain: Unboxed = False,
 ) -> None:
     """The field's terms in both languages, each with its convention."""
     from dataclasses import asdict

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quizkit.cli.common import choose_topics, language, library
-from quizkit.cli.options import Banks, Json, Plain, Spoken, Topics
+from quizkit.cli.options import Banks, Json, LineByLine, Spoken, Topics
 
 if TYPE_CHECKING:
     from quizkit.tutor.retention import Retention
@@ -31,7 +31,7 @@ def stats(
     bank: Banks = None,
     json: Json = False,
     lang: Spoken = None,
-    plain: Plain = False,
+    plain: LineByLine = False,
 ) -> None:
     """Where you stand: what is remembered, what falls due, what is still believed."""
     from datetime import UTC, datetime

@@ -35,7 +35,9 @@ def study(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="So many questions; wrong ones come back on top."),
+        typer.Option(
+            min=1, metavar="N", help="How many questions; wrong ones come back in addition."
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="The same seed, the same questions.")
