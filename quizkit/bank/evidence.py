@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 
 _EDGES = " \t\n.,;:!?。，；：！？、'\"`“”‘’「」『』()[]$"
 _JOINT = re.compile(r"(?<=[^\W\d_])[-_](?=[^\W\d_])")
@@ -20,6 +21,7 @@ def evidence(text: str, keywords: Iterable[str]) -> tuple[str, ...]:
     return tuple(keyword for keyword in keywords if _pattern(keyword).search(text))
 
 
+@cache
 def _pattern(keyword: str) -> re.Pattern[str]:
     keyword = unicodedata.normalize("NFKC", keyword).casefold().strip()
     # The keyword "all-reduce" is in "all reduce" and "allreduce"; "pp" is not in "apply".

@@ -132,11 +132,11 @@ def _keywords(name: str) -> Collection[str]:
 def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:
     match node:
         case ast.Constant(value=value) if isinstance(value, (bool, int, float, str)):
-            return _finite(value, "a constant")
+            return _finite(value, node)
         case ast.Name(id=name):
             if name not in values:
                 raise FormulaError(f"`{name}` is not known here")
-            return _finite(values[name], f"`{name}`")
+            return _finite(values[name], node)
         case ast.BinOp(left, op, right):
             return _arithmetic(op, _value(left, values), _value(right, values), node)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -165,10 +165,10 @@ def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:
             raise AssertionError(f"unchecked node {ast.dump(node)}")
 
 
-def _finite(value: Value, what: str) -> Value:
+def _finite(value: Value, node: ast.AST) -> Value:
     for number in value if isinstance(value, list) else [value]:
         if isinstance(number, float) and not math.isfinite(number):
-            raise FormulaError(f"{what} is {number}")
+            raise FormulaError(f"`{ast.unparse(node)}` is {number}")
     return value
 
 
@@ -225,7 +225,7 @@ def _arithmetic(op: ast.operator, left: Value, right: Value, node: ast.BinOp) ->
         raise FormulaError(f"`{ast.unparse(node)}`: {error}") from error
     if isinstance(result, int) and result.bit_length() > LARGEST_BITS:
         raise FormulaError(f"`{ast.unparse(node)}` is too large")
-    return _finite(result, f"`{ast.unparse(node)}`")
+    return _finite(result, node)
 
 
 def _power(base: Number, exponent: Number) -> Number:
@@ -265,7 +265,7 @@ def _call(name: str, args: list[Value], named: dict[str, Value], node: ast.AST) 
     function = FUNCTIONS.get(name) or sheets.find(name)
     assert function is not None, name
     try:
-        return _finite(function(*args, **named), f"`{ast.unparse(node)}`")
+        return _finite(function(*args, **named), node)
     except FormulaError:
         raise
     except (TypeError, ValueError, OverflowError, ArithmeticError, IndexError) as error:
