@@ -31,6 +31,7 @@ def run(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str
             2,
             "There is no question pp/bubble-shar. Try: pp/bubble-share.",
         ),
+        (["show", "zzzz"], 2, "There is no question zzzz. Try: "),
         (["prove"], 2, "Name questions, or --topic TOPIC, or --all"),
         (["prove", "pp/nothing-like-it"], 2, "There is no question pp/nothing-like-it"),
         (["bank", "new", "pp/x", "--kind", "choise"], 2, "There is no kind choise. Try: choice."),
@@ -48,6 +49,7 @@ def test_a_wrong_word_has_one_clear_sentence_and_its_code(
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) <= 2
+    assert len(done.stderr) < 300  # not all there is, where nothing is near
 
 
 @pytest.mark.parametrize(
