@@ -120,14 +120,14 @@ def nan_rows(weights: Tensor) -> int:
 
 
 def main(
-    dtype: Literal["bf16", "fp16", "fp32"] = "bf16",
-    seq: int = 128,
-    dim: int = 64,
-    heads: int = 8,
-    block: int = 32,
-    padding: int = 10,
-    shift: float = 1000.0,
-    spread: float = 1.0,
+    dtype: Literal["bf16", "fp16", "fp32"] = "bf16",  # of exp, masks, both attentions; rest fp64
+    seq: int = 128,  # tokens, each a query and a key
+    dim: int = 64,  # features of a head: the d of sqrt(d)
+    heads: int = 8,  # heads in all, dealt out to the ranks
+    block: int = 32,  # keys that a tile takes; for differ_tiles, twice as many too
+    padding: int = 10,  # tokens of left padding, which nobody may see; 0 is none
+    shift: float = 1000.0,  # added to every score to try softmax with, and without, the maximum
+    spread: float = 1.0,  # factor on the scores of both attentions; the larger, the sharper
 ) -> Metrics:
     """Variances, limits, masks; then tiles against whole matrices in this rank's heads."""
     if min(seq, dim, block) < 1 or heads < ranks():

@@ -196,14 +196,14 @@ def backward_of_torch(dout, q, k, v, out, lse, causal: bool) -> list[Tensor]:
 
 
 def main(
-    seq: int = 96,
-    block_q: int = 16,
-    block_k: int = 16,
-    kv_heads: int = 8,
-    group: int = 2,
-    dim: int = 16,
-    causal: bool = True,
-    pack: bool = False,
+    seq: int = 96,  # tokens, each a query and a key
+    block_q: int = 16,  # query rows of a tile
+    block_k: int = 16,  # keys of a tile, with their values
+    kv_heads: int = 8,  # K/V heads in all, dealt out to the ranks, one at least to each
+    group: int = 2,  # query heads that read the same K/V head; 1 is MHA
+    dim: int = 16,  # features of a head
+    causal: bool = True,  # whether a query looks at no later key
+    pack: bool = False,  # whether a group's query heads share the K/V tiles version 2 loads
 ) -> Metrics:
     """Both versions in this rank's heads, against plain attention and torch's."""
     if min(seq, block_q, block_k, group, dim) < 1 or kv_heads < ranks():
@@ -271,7 +271,7 @@ BREAKS = {
         new="                out = chip.divide(shrink * out + chip.matmul(weights, v), total)",
         expect="outputs equal plain attention",
         ranks=1,
-        source="version 1's division inside the loop, in a loop that divides at its end as well",
+        source="version 1's division kept in the loop, though one comes after the loop as well",
     ),
     "one-tile-short": Break(
         old="if cols.start >= seen:",

@@ -195,15 +195,15 @@ def one_process(x, layers):
 
 
 def main(
-    layers: int = 2,
-    heads: int = 24,
-    kv_heads: int = 4,
-    head_dim: int = 8,
-    seq: int = 10,
-    prompt: int = 4,
-    batch: int = 2,
-    latent: int = 32,
-    rope_dim: int = 4,
+    layers: int = 2,  # layers, of attention alone
+    heads: int = 24,  # query heads in all, shared evenly by the ranks
+    kv_heads: int = 4,  # key heads in all under GQA; heads is a multiple of it
+    head_dim: int = 8,  # features of a head; in MLA rope_dim more for q and k
+    seq: int = 10,  # tokens of a sequence at the end, prompt included
+    prompt: int = 4,  # tokens that go through at once; fewer than seq
+    batch: int = 2,  # sequences side by side
+    latent: int = 32,  # numbers in MLA's latent of a token
+    rope_dim: int = 4,  # numbers in MLA's RoPE key of a token
 ) -> Metrics:
     """Decode the same tokens with four kinds of cache, and once with none."""
     n, width = ranks(), heads * head_dim

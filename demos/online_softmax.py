@@ -18,7 +18,7 @@ Watch
     saved_bytes (shared)        bytes kept for the backward pass of one head: q, k, v, out, lse
     saved_bytes_plain (shared)  bytes plain attention keeps for a head's backward, matrices too
     tiles (shared)              tiles of scores computed going forward, over all heads
-    rescales (shared)           how often a row's maximum rose after its first key, over all heads
+    rescales (shared)           how often a later tile raised a row's maximum, over all heads
     masked_rows (shared)        rows that may look at no key (left padding), over all heads
     overflow_rows (shared)      rows whose sum is inf or 0 if no maximum is taken off, all heads
     matmuls_forward (shared)    matrix products going forward, over all heads: two for each tile
@@ -158,15 +158,15 @@ class Ledger(torch.overrides.TorchFunctionMode):
 
 
 def main(
-    seq: int = 150,
-    block: int = 32,
-    heads: int = 8,
-    dim: int = 16,
-    padding: int = 40,
-    causal: bool = True,
-    offset: float = 1e4,
-    slope: float = 0.0,
-    seed: int = 0,
+    seq: int = 150,  # tokens, each a query and a key
+    block: int = 32,  # rows of a tile of scores, and its columns
+    heads: int = 8,  # heads in all, dealt out to the ranks
+    dim: int = 16,  # features of a head
+    padding: int = 40,  # tokens of left padding, which nobody may see; 0 is none
+    causal: bool = True,  # whether a query looks at no later key
+    offset: float = 1e4,  # added to every score: softmax stays as it is, exp overflows
+    slope: float = 0.0,  # added to a score for each place of its key; above 0, maxima rise
+    seed: int = 0,  # seed of the random numbers
 ) -> Metrics:
     """Tiled attention in this rank's share of the heads, against plain attention and torch's."""
     if min(seq, block, dim) < 1 or heads < ranks():
