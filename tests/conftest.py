@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from quizkit.bank.reader import Bank
+from quizkit.paths import QUESTIONS
+
 
 @pytest.fixture(scope="session", autouse=True)
 def one_index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -23,6 +26,12 @@ def one_index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["QUIZKIT_CACHE"]
     else:
         os.environ["QUIZKIT_CACHE"] = before
+
+
+@pytest.fixture(scope="session")
+def shipped() -> Bank:
+    """The shipped bank, read once for all tests."""
+    return Bank.load(QUESTIONS)
 
 
 class Family:

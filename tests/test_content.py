@@ -23,8 +23,8 @@ def test_the_index_of_the_common_questions_is_whole():
     assert names == [f"{part}-{n}" for part, count in parts.items() for n in range(1, count + 1)]
 
 
-def test_every_kind_and_level_is_asked_and_every_topic_has_a_chain():
-    questions = Bank.load(QUESTIONS).questions
+def test_every_kind_and_level_is_asked_and_every_topic_has_a_chain(shipped: Bank):
+    questions = shipped.questions
     assert {question.kind for question in questions.values()} == {
         "choice", "numeric", "order", "cloze", "trace", "bug", "essay"
     }  # fmt: skip
@@ -33,18 +33,17 @@ def test_every_kind_and_level_is_asked_and_every_topic_has_a_chain():
     assert chained == {question.topic for question in questions.values()}
 
 
-def test_the_reading_order_of_a_topic_names_its_questions():
-    bank = Bank.load(QUESTIONS)
-    for slug, topic in bank.topics.items():
-        mine = {q.id.split("/")[1] for q in bank.questions.values() if q.topic == slug}
+def test_the_reading_order_of_a_topic_names_its_questions(shipped: Bank):
+    for slug, topic in shipped.topics.items():
+        mine = {q.id.split("/")[1] for q in shipped.questions.values() if q.topic == slug}
         assert set(topic.order) == mine, slug
         assert len(topic.order) == len(mine), slug
 
 
-def test_the_code_a_session_shows_is_the_code_that_will_run():
+def test_the_code_a_session_shows_is_the_code_that_will_run(shipped: Bank):
     shown = 0
     lab = Laboratory(())
-    for question in Bank.load(QUESTIONS).questions.values():
+    for question in shipped.questions.values():
         if isinstance(question, Bug | Trace):
             assert question.proof
             found = lab.show(question)
@@ -54,9 +53,9 @@ def test_the_code_a_session_shows_is_the_code_that_will_run():
     assert shown  # traces of planted code are among them
 
 
-def test_following_wrong_or_right_never_comes_back_to_a_question():
+def test_following_wrong_or_right_never_comes_back_to_a_question(shipped: Bank):
     """What is easier leads down and what is harder leads up: neither in a circle."""
-    questions = Bank.load(QUESTIONS).questions
+    questions = shipped.questions
     for happened in ("wrong", "right"):
         asks = {
             name: [each.ask for each in question.followups if each.when in (happened, "always")]
@@ -65,8 +64,8 @@ def test_following_wrong_or_right_never_comes_back_to_a_question():
         TopologicalSorter(asks).prepare()  # CycleError, with the circle, where there is one
 
 
-def test_a_wrong_answer_leads_to_nothing_harder():
-    questions = Bank.load(QUESTIONS).questions
+def test_a_wrong_answer_leads_to_nothing_harder(shipped: Bank):
+    questions = shipped.questions
     harder = [
         (question.id, each.ask)
         for question in questions.values()

@@ -77,14 +77,14 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def test_the_shipped_bank_is_what_its_files_say(tmp_path: Path):
-    index, bank = Index(QUESTIONS, tmp_path), Bank.load(QUESTIONS)
-    wanted = sorted(bank.questions.values(), key=lambda question: question.id)
+def test_the_shipped_bank_is_what_its_files_say(tmp_path: Path, shipped: Bank):
+    index = Index(QUESTIONS, tmp_path)
+    wanted = sorted(shipped.questions.values(), key=lambda question: question.id)
     assert index.entries() == [entry(question) for question in wanted]
     assert index.listed(q.id for q in wanted) == [listed(question) for question in wanted]
-    assert index.myths() == bank.myths
-    assert index.topics() == bank.topics
-    assert index.problems() == [*bank.problems]
+    assert index.myths() == shipped.myths
+    assert index.topics() == shipped.topics
+    assert index.problems() == [*shipped.problems]
     question = index.question(wanted[7].id)
     assert question is not None
     assert (question.id, question.digest) == (wanted[7].id, wanted[7].digest)

@@ -7,7 +7,6 @@ import pytest
 
 from quizkit.bank.model import Essay, Numeric
 from quizkit.bank.reader import Bank
-from quizkit.paths import QUESTIONS
 from quizkit.ui.reading import whole
 from quizkit.words import Lang, say
 
@@ -16,8 +15,8 @@ from .test_screens import LANGS, drawn
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_no_place_is_left_open(lang: Lang):
-    numbers = [q for q in Bank.load(QUESTIONS).questions.values() if isinstance(q, Numeric)]
+def test_no_place_is_left_open(shipped: Bank, lang: Lang):
+    numbers = [q for q in shipped.questions.values() if isinstance(q, Numeric)]
     assert any("{answer}" in question.explain[lang] for question in numbers)
     for question in numbers:
         shown = drawn(whole(question, lang))
