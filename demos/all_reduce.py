@@ -177,7 +177,10 @@ def ranks_unlike_rank_0(result: Tensor) -> int:
 
 
 def main(
-    elements: int = 100_003, hop_cost: float = 1.0, byte_cost: float = 0.0, seed: int = 0
+    elements: int = 100_003,  # fp64 elements each rank brings to the sum
+    hop_cost: float = 1.0,  # virtual time each message costs, whatever its size
+    byte_cost: float = 0.0,  # virtual time each byte of a message adds
+    seed: int = 0,  # seed of the random numbers
 ) -> Metrics:
     """Sum the ranks' payloads in three ways and compare each with dist.all_reduce."""
     if elements < 1:
@@ -284,7 +287,7 @@ BREAKS = {
         new="range(n.bit_length() - 1)",
         expect="tree equals all_reduce",
         ranks=3,
-        source="log2 N rounded down: right for 2, 4 and 8 ranks, the last rank is cut off else",
+        source="log2 N rounded down: right for 2, 4 and 8 ranks, else those beyond are cut off",
     ),
 }
 

@@ -150,11 +150,11 @@ def off(result: Tensor, exact: Tensor) -> float:
 
 
 def main(
-    elements: int = 4800,
-    parts: int = 64,
-    ones: int = 1024,
-    gradient: float = 20_000.0,
-    seed: int = 0,
+    elements: int = 4800,  # elements each rank brings to a sum, a multiple of the ranks
+    parts: int = 64,  # gradients, as of so many ranks, in sums that a rank does by itself
+    ones: int = 1024,  # ones in a sum, as from so many ranks
+    gradient: float = 20_000.0,  # what every rank brings to the fp16 mean, in each element
+    seed: int = 0,  # seed of the random numbers
 ) -> Metrics:
     """The same sums by several ways: whose bits agree, and what few bits do to them."""
     n = ranks()

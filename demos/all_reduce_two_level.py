@@ -137,12 +137,12 @@ def ranks_unlike_rank_0(result: Tensor) -> int:
 
 
 def main(
-    elements: int = 24_001,
-    per_node: int = 2,
-    hop_cost: float = 1.0,
-    byte_cost: float = 0.0,
-    slow: float = 1.0,
-    seed: int = 0,
+    elements: int = 24_001,  # fp64 elements each rank brings to the sum
+    per_node: int = 2,  # ranks of a node; divides the number of ranks
+    hop_cost: float = 1.0,  # virtual time each message costs, whatever its size
+    byte_cost: float = 0.0,  # virtual time each byte of a message adds
+    slow: float = 1.0,  # how many times as long a message takes between nodes
+    seed: int = 0,  # seed of the random numbers
 ) -> Metrics:
     """Sum the ranks' payloads over flat rings and over two levels, and count what leaves a node."""
     n = ranks()

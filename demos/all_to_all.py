@@ -106,7 +106,11 @@ def torchs(parts: Tensor) -> Tensor:
     return taken.to(parts.device)
 
 
-def main(rows: int = 6, width: int = 500, seed: int = 0) -> Metrics:
+def main(
+    rows: int = 6,  # rows of a part: a rank holds one part for each rank
+    width: int = 500,  # fp64 numbers in a row
+    seed: int = 0,  # seed of the random numbers
+) -> Metrics:
     """The same exchange in four ways: what each puts on the wire."""
     if min(rows, width) < 1:
         refuse(f"rows is {rows} and width is {width}: a part starts at 1 row of 1")
@@ -144,7 +148,7 @@ BREAKS = {
         new="    return torch.stack([*came.values()])",
         expect="pairs: part i of rank r is part r of rank i",
         ranks=2,
-        source="parts joined in the order of arrival: every shape is right, every row elsewhere",
+        source="parts joined in the order of arrival: every shape is right, and rows are mixed up",
     ),
     "own-part-forgotten": Break(
         old="    came = {me: parts[me]}  # my own part stays off the wire",

@@ -91,7 +91,9 @@ def reused(elements, group):
     return tensor[-1].item()
 
 
-def main(elements: int = 1000) -> Metrics:
+def main(
+    elements: int = 1000,  # fp64 elements of each tensor that is summed
+) -> Metrics:
     """Look too early, look in time; write beside it, write into it."""
     if elements < 1:
         refuse("take 1 element or more")

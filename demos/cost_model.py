@@ -158,7 +158,10 @@ def on_the_wall(algorithm, *args):
 
 
 def main(
-    elements: int = 840, alpha: float = 20.0, beta: float = 0.01, slow_link: float = 4.0
+    elements: int = 840,  # fp64 elements each rank brings to the sum
+    alpha: float = 20.0,  # virtual time each message costs, whatever its size
+    beta: float = 0.01,  # virtual time each byte of a message adds
+    slow_link: float = 4.0,  # how many times as slow one link is in time_ring_slow
 ) -> Metrics:
     """Fit two numbers on bounced messages; predict a ring and a tree, and run them."""
     n = ranks()
