@@ -219,13 +219,13 @@ def occupy(longest: int, size: int) -> list[int]:
 
 
 def main(
-    block: int = 16,
-    prompt: int = 45,
-    common: int = 16,
-    samples: int = 3,
-    steps: int = 4,
-    layers: int = 2,
-    longest: int = 2048,
+    block: int = 16,  # tokens that a block holds
+    prompt: int = 45,  # tokens of each prompt
+    common: int = 16,  # tokens with which the late prompt begins as the first does
+    samples: int = 3,  # samples of the first prompt, 2 at least
+    steps: int = 4,  # tokens decoded before a sample ends and the late request comes
+    layers: int = 2,  # layers, of attention alone
+    longest: int = 2048,  # where slots are counted: one sequence of each length up to this
 ) -> Metrics:
     """Serve a few requests from blocks; then count slots for all lengths."""
     if min(block, prompt, steps, layers, longest, samples - 1) < 1 or samples > VOCABULARY:

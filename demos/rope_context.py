@@ -170,13 +170,15 @@ def in_bf16(context, how):
 
 
 def main(
-    seq: int = 288,
-    heads: int = 2,
-    dim: int = 16,
-    layout: Literal["contiguous", "zigzag", "striped"] = "zigzag",
-    pairing: Literal["neighbours", "halves"] = "neighbours",
-    base: float = 10_000.0,
-    context: int = 4096,
+    seq: int = 288,  # tokens of the whole sequence
+    heads: int = 2,  # heads; each rank has all of them
+    dim: int = 16,  # features of a head, turned in pairs
+    layout: Literal[
+        "contiguous", "zigzag", "striped"
+    ] = "zigzag",  # how tokens are dealt; zigzag: an early, a late piece each; striped: every n-th
+    pairing: Literal["neighbours", "halves"] = "neighbours",  # (0, 1), ... or (0, d/2), ... pair up
+    base: float = 10_000.0,  # of the angles: the larger, the slower the later pairs turn
+    context: int = 4096,  # how many ids, from 0 on, are tried in bf16
 ) -> Metrics:
     """Causal attention over a sequence cut in a layout, against one process."""
     unit = 2 * ranks() if layout == "zigzag" else ranks()
@@ -293,7 +295,6 @@ BREAKS = {
         source="often said: ranks have to synchronise positions to keep them consistent",
     ),
 }
-
 
 if __name__ == "__main__":
     run(__file__)

@@ -173,15 +173,15 @@ def share(lengths, price):
 
 
 def main(
-    documents: int = 16,
-    longs: int = 2,
-    long: int = 16,
-    short: int = 6,
-    spread: int = 3,
-    bucket: int = 8,
-    limit: int = 6,
-    pair: float = 0.5,
-    width: int = 8,
+    documents: int = 16,  # documents in all
+    longs: int = 2,  # how many of them are long; they come first
+    long: int = 16,  # tokens of a long document, EOS included
+    short: int = 6,  # most tokens of any other document, EOS included
+    spread: int = 3,  # lengths of the others: short, one less, ..., so many, and again
+    bucket: int = 8,  # a bucketed row is a multiple of this many tokens wide
+    limit: int = 6,  # most tokens of a piece; longer documents are truncated, cut or run by pieces
+    pair: float = 0.5,  # cost of a pair of query and key; that of a token is 1
+    width: int = 8,  # features of a token, all in one head
 ) -> Metrics:
     """First come `longs` long documents; the others have short tokens, one less, ... and again."""
     smallest = min(bucket, limit, width, spread, short - spread, long - 1, documents - 1)

@@ -182,7 +182,12 @@ def one_process(x, weights, window):
     return x
 
 
-def main(seq: int = 48, layers: int = 3, window: int = 6, width: int = 8) -> Metrics:
+def main(
+    seq: int = 48,  # tokens of the whole sequence, as many on each rank
+    layers: int = 3,  # layers, of attention alone
+    window: int = 6,  # W: the tokens that a token sees in a layer, itself included
+    width: int = 8,  # features of a token, all in one head
+) -> Metrics:
     """A few layers of attention over one sequence; each rank has as many tokens, in order."""
     n = ranks()
     if window < 2 or layers < 1 or width < 2 or width % 2:
