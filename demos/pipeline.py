@@ -4,8 +4,8 @@ The trick
     A schedule is only the order in which stage s of p runs its m forwards F and backwards B.
     GPipe: all F, then all B. 1F1B: p - 1 - s forwards of warm-up, then F, B, F, B, ..., then the
     backwards still owed. Equal stages and free messages: both take (m + p - 1)(F + B); backwards
-    that run sooner free activations sooner. --forward, --backward: costs on the virtual clock.
-    --imbalance: stage 0 is that much slower (1F1B wins). --hop: a message's time (GPipe does).
+    that run sooner free activations sooner. With a slow stage 0 (--imbalance) 1F1B is done first,
+    with messages that take time (--hop) GPipe.
 
 Watch
     bubble_gpipe (shared)    idle share of GPipe's step, (p - 1) / (m + p - 1) when stages are equal
@@ -159,14 +159,14 @@ def torch_gradient(name, block, inputs, targets):
 
 
 def main(
-    microbatches: int = 8,
-    forward: float = 1.0,
-    backward: float = 2.0,
-    imbalance: float = 1.0,
-    hop: float = 0.0,
-    layers_per_stage: int = 2,
-    rows: int = 4,
-    width: int = 16,
+    microbatches: int = 8,  # micro-batches in a step
+    forward: float = 1.0,  # virtual time of one forward of a stage
+    backward: float = 2.0,  # virtual time of one backward of a stage
+    imbalance: float = 1.0,  # stage 0 takes this many times as long as any other
+    hop: float = 0.0,  # virtual time of a message; 0: messages are free
+    layers_per_stage: int = 2,  # layers on each stage
+    rows: int = 4,  # samples in a micro-batch
+    width: int = 16,  # hidden size
 ) -> Metrics:
     """Run both schedules on the same weights and the same batch."""
     if min(microbatches, layers_per_stage, rows, width) < 1:

@@ -1,4 +1,4 @@
-"""Without a flush no stage idles, but stage s keeps p - s versions and updates p - 1 - s late.
+"""Without a flush no stage idles midway; stage s keeps p - s versions, updates p - 1 - s late.
 
 The trick
     PipeDream updates after every backward and never drains: its 1F1B just goes on. Between a
@@ -166,13 +166,13 @@ def emulate(blocks, inputs, targets, per_update, met):
 
 
 def main(
-    minibatches: int = 16,
-    per_update: int = 4,
-    forward: float = 1.0,
-    backward: float = 2.0,
-    layers_per_stage: int = 2,
-    rows: int = 4,
-    width: int = 16,
+    minibatches: int = 16,  # mini-batches in the whole run
+    per_update: int = 4,  # flushed: mini-batches to an update; divides --minibatches
+    forward: float = 1.0,  # virtual time of one forward of a stage
+    backward: float = 2.0,  # virtual time of one backward of a stage
+    layers_per_stage: int = 2,  # layers on each stage
+    rows: int = 4,  # samples in a mini-batch
+    width: int = 16,  # hidden size
 ) -> Metrics:
     """Update after every mini-batch without a flush; after per-update of them with one."""
     if min(minibatches, per_update, layers_per_stage, rows, width) < 1:

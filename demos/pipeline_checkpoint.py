@@ -209,14 +209,14 @@ def experiment(name, block, length, inputs, targets, cost):
 
 
 def main(
-    microbatches: int = 8,
-    layers: int = 24,
-    segment: int = 2,
-    dropout: float = 0.1,
-    forward: float = 1.0,
-    backward: float = 2.0,
-    rows: int = 4,
-    width: int = 16,
+    microbatches: int = 8,  # micro-batches in a step
+    layers: int = 24,  # layers of the model; the stages share them evenly
+    segment: int = 2,  # layers of a segment, k: one checkpoint; a stage's last may be shorter
+    dropout: float = 0.1,  # share of numbers that dropout zeroes; 0: no mask is drawn or kept
+    forward: float = 1.0,  # virtual time of one forward of a stage
+    backward: float = 2.0,  # virtual time of one backward of a stage, what runs again not included
+    rows: int = 4,  # samples in a micro-batch
+    width: int = 16,  # hidden size
 ) -> Metrics:
     """Keep all, keep segment inputs, keep each Linear's input: the same model, the same dice."""
     if min(microbatches, layers, segment, rows, width) < 1 or not 0 <= dropout < 1:

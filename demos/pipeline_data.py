@@ -169,15 +169,15 @@ def torch_gradient(block, replicas, inputs, targets):
 
 
 def main(
-    replicas: int = 0,
-    microbatches: int = 4,
-    extra_rows: int = 0,
-    steps: int = 1,
-    forward: float = 1.0,
-    backward: float = 2.0,
-    reduction: float = 3.0,
-    rows: int = 4,
-    width: int = 16,
+    replicas: int = 0,  # copies of the pipeline, d; 0: 2 if the number of ranks is even, else 1
+    microbatches: int = 4,  # micro-batches of each copy in a step
+    extra_rows: int = 0,  # samples that micro-batches of the first copy have beyond --rows
+    steps: int = 1,  # training steps; weights are compared after the last, all else is of the first
+    forward: float = 1.0,  # virtual time of one forward of a stage
+    backward: float = 2.0,  # virtual time of one backward of a stage
+    reduction: float = 3.0,  # virtual time of one reduction; a single copy has none
+    rows: int = 4,  # samples in a micro-batch
+    width: int = 16,  # hidden size
 ) -> Metrics:
     """Train copies of a pipeline both ways; with replicas 0, two if the ranks are even."""
     d = replicas or 2 - ranks() % 2
