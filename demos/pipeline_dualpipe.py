@@ -9,7 +9,6 @@ The trick
     Time of a step beyond its work, B and W the two halves of a backward and F = B >= W:
     1F1B (p - 1)(F + B + W), DualPipe (p/2 - 1)(F + 2B - W), DualPipeV (p - 1)(F + 2B - W) / 2.
     DeepSeek writes (PP/2 - 1)(F&B + B - 3W), with B for both halves and F&B for the pair.
-    --pair: what a pair takes, over its two operations one after the other.
 
 Watch
     idle_1f1b (shared)        what a rank idles in the whole step, 1F1B
@@ -196,12 +195,12 @@ def torch_gradient(places, model, inputs, targets):
 
 
 def main(
-    microbatches: int = 16,
-    forward: float = 1.0,
-    backward_input: float = 1.0,
-    backward_weight: float = 1.0,
-    pair: float = 1.0,
-    width: int = 16,
+    microbatches: int = 16,  # micro-batches in a step, an even number, 2p or more
+    forward: float = 1.0,  # virtual time of F, a forward, on 1/p of the layers
+    backward_input: float = 1.0,  # virtual time of B, the input's gradient, on 1/p of the layers
+    backward_weight: float = 1.0,  # virtual time of W, the weights' gradients, on 1/p of the layers
+    pair: float = 1.0,  # time of a forward paired with a backward, over both in turn; 1: no gain
+    width: int = 16,  # hidden size
 ) -> Metrics:
     """Run all three on the same model and batch; `pair` is F beside B over F and then B."""
     p, m, r = ranks(), microbatches, rank()

@@ -5,8 +5,7 @@ The trick
     a micro-batch comes by every rank v times. Filling and draining the pipeline still take p - 1
     slots, but a slot is a chunk, 1/v of a rank's work (m >= p, equal chunks). The price: v times
     the messages and those from the last rank round to the first, and more micro-batches under way
-    before the first backward comes back. --ahead: warm-up forwards for each hop, 1 if messages
-    (--hop) are free, 2 to hide more of them.
+    before the first backward comes back.
 
 Watch
     bubble_interleaved (shared)    idle share of the interleaved step, (p - 1) / (v m + p - 1)
@@ -169,15 +168,15 @@ def torch_gradient(mine, stages, inputs, targets):
 
 
 def main(
-    microbatches: int = 8,
-    chunks: int = 2,
-    ahead: int = 2,
-    forward: float = 1.0,
-    backward: float = 2.0,
-    hop: float = 0.0,
-    layers_per_chunk: int = 1,
-    rows: int = 4,
-    width: int = 16,
+    microbatches: int = 8,  # micro-batches in a step
+    chunks: int = 2,  # chunks of layers on each rank, v
+    ahead: int = 2,  # warm-up forwards for each hop to the last rank: 1, or 2 to hide more of --hop
+    forward: float = 1.0,  # virtual time of one forward through all chunks of a rank
+    backward: float = 2.0,  # virtual time of one backward through all chunks of a rank
+    hop: float = 0.0,  # virtual time of a message; 0: messages are free
+    layers_per_chunk: int = 1,  # layers in each chunk
+    rows: int = 4,  # samples in a micro-batch
+    width: int = 16,  # hidden size
 ) -> Metrics:
     """Run the same layers on the same batch with chunks dealt out, and with one stage a rank."""
     if min(microbatches, chunks, layers_per_chunk, rows, width) < 1:

@@ -208,17 +208,17 @@ def one_by_one(stages, data, lengths):
 
 
 def main(
-    samples: int = 16,
-    short: int = 6,
-    spread: int = 5,
-    long: int = 16,
-    rows: int = 2,
-    bucket: int = 8,
-    budget: int = 16,
-    pair: float = 0.1,
-    backward: float = 2.0,
-    order: Literal["1f1b", "gpipe"] = "1f1b",
-    width: int = 8,
+    samples: int = 16,  # samples in the batch: one long, in the middle, the others short
+    short: int = 6,  # tokens of the longest of the short samples
+    spread: int = 5,  # how many lengths the short ones have: --short, one less, ..., in turn
+    long: int = 16,  # tokens of the sample in the middle
+    rows: int = 2,  # samples in a micro-batch; packed: one row of several
+    bucket: int = 8,  # bucketed: a width is a multiple of this many tokens
+    budget: int = 16,  # packed: tokens of a row, no fewer than the longest sample has
+    pair: float = 0.1,  # virtual time of a pair of tokens the mask lets through; a token takes 1
+    backward: float = 2.0,  # a backward takes this many times as long as its forward
+    order: Literal["1f1b", "gpipe"] = "1f1b",  # schedule of all four
+    width: int = 8,  # hidden size
 ) -> Metrics:
     """The sample in the middle is long; the others have short tokens, one less, ... and again."""
     smallest = min(samples, spread, long, rows, bucket, width, short - spread + 1)

@@ -4,11 +4,8 @@ The trick
     A schedule is data: a line for each rank, say `F0 F1 B0 F2 B1 B2`. Play it on paper first: if
     some rank can always go on, so can the real ones; if not, ranks that wait for each other in a
     circle are the deadlock. Then run it. A message that comes before its turn is put aside.
-    --order: a file as `quizkit calc pipeline --order` reads it (one line a rank, # before a
-    comment), or the lines themselves, with / between ranks. --schedule shuffled: a legal order
-    drawn by lot. --extra: what 1F1B's warm-up runs beyond p - 1 - s forwards. --sends rendezvous:
-    a sender goes on only when its message is taken. --deadlock report: do not refuse a deadlock,
-    measure how far it comes. --watch: the micro-batch that two of the metrics speak of.
+    --order takes a file as `quizkit calc pipeline --order` reads it (one line a rank, # before a
+    comment), or the lines themselves, with / between ranks; --schedule shuffled draws a legal one.
 
 Watch
     deadlocked (shared)  1 if the order deadlocks, else 0
@@ -218,14 +215,14 @@ def step(orders, at, block, inputs, targets, sends, clock):
 
 
 def main(
-    microbatches: int = 8,
-    schedule: Literal["shuffled", "1f1b", "gpipe"] = "shuffled",
-    order: str = "",
-    sends: Literal["buffered", "rendezvous"] = "buffered",
-    deadlock: Literal["refuse", "report"] = "refuse",
-    extra: int = 0,
-    watch: int = 0,
-    seed: int = 0,
+    microbatches: int = 8,  # micro-batches in a step
+    schedule: Literal["shuffled", "1f1b", "gpipe"] = "shuffled",  # order to run; shuffled: by lot
+    order: str = "",  # your own order: a file, or lines with / between ranks; empty: --schedule
+    sends: Literal["buffered", "rendezvous"] = "buffered",  # rendezvous: a send waits to be taken
+    deadlock: Literal["refuse", "report"] = "refuse",  # refuse one, or report how far it comes
+    extra: int = 0,  # 1f1b: forwards of warm-up beyond p - 1 - s; below 0: fewer
+    watch: int = 0,  # micro-batch, from 0, that backward_place and before_backward speak of
+    seed: int = 0,  # seed of the random numbers that shuffled draws by
 ) -> Metrics:
     """Rehearse an order, and run it as far as it goes."""
     if microbatches < 1 or not 0 <= watch < microbatches:
