@@ -4,8 +4,8 @@ The trick
     Layers keep their order, so a split is p - 1 cuts in a line of costs. Wanted are the cuts whose
     dearest stage is cheapest. A small table finds them: the best split of the first j layers into
     k stages tries every place for the last cut. No split beats the mean, nor the dearest layer.
-    A layer costs what its matrix has; --head: the output projection, in layers. The even split
-    deals the layers out by number, and the head rides along on the last stage, as is the habit.
+    A layer costs what its matrix has; the head is the output projection. The even split deals
+    the layers out by number, and the head rides along on the last stage, as is the habit.
 
 Watch
     layers_even             layers on each stage, the head among them, dealt out by number
@@ -138,7 +138,11 @@ def multiplied(layers):
         hook.remove()
 
 
-def main(layers: int = 30, head: int = 3, microbatches: int = 8) -> Metrics:
+def main(
+    layers: int = 30,  # layers of the model, the head not among them
+    head: int = 3,  # cost of the head, the output projection, in layers
+    microbatches: int = 8,  # micro-batches in a step
+) -> Metrics:
     """Run the same model under both splits."""
     if min(layers, head, microbatches) < 1:
         refuse("layers, head and microbatches start at 1")

@@ -159,7 +159,12 @@ def held(*tensors):
     return sum({place.data_ptr(): place.nbytes() for place in places}.values())
 
 
-def main(replicas: int = 0, microbatches: int = 4, rows: int = 4, width: int = 16) -> Metrics:
+def main(
+    replicas: int = 0,  # copies of each stage, d; 0: 2 if the number of ranks is even, else 1
+    microbatches: int = 4,  # micro-batches of each copy in a step
+    rows: int = 4,  # samples in a micro-batch
+    width: int = 16,  # hidden size
+) -> Metrics:
     """One step with plain DP and with each stage of ZeRO; replicas 0: two if ranks are even."""
     d = replicas or 2 - ranks() % 2
     if d < 1 or ranks() % d:

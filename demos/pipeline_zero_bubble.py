@@ -180,13 +180,13 @@ def torch_gradient(block, inputs, targets):
 
 
 def main(
-    microbatches: int = 8,
-    forward: float = 1.0,
-    backward_input: float = 1.0,
-    backward_weight: float = 1.0,
-    layers_per_stage: int = 2,
-    rows: int = 4,
-    width: int = 16,
+    microbatches: int = 8,  # micro-batches in a step
+    forward: float = 1.0,  # virtual time of one forward of a stage
+    backward_input: float = 1.0,  # virtual time of one B of a stage, the gradient of its input
+    backward_weight: float = 1.0,  # virtual time of one W of a stage, the gradients of its weights
+    layers_per_stage: int = 2,  # layers on each stage
+    rows: int = 4,  # samples in a micro-batch
+    width: int = 16,  # hidden size
 ) -> Metrics:
     """Run 1F1B, ZB-H1 and ZB-H2 on the same weights and the same batch."""
     if min(microbatches, layers_per_stage, rows, width) < 1:

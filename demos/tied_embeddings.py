@@ -122,7 +122,11 @@ def gap(table):
 
 
 def main(
-    vocab: int = 32, width: int = 8, microbatches: int = 4, length: int = 6, steps: int = 3
+    vocab: int = 32,  # rows of the table: tokens in the vocabulary
+    width: int = 8,  # hidden size
+    microbatches: int = 4,  # micro-batches in a step
+    length: int = 6,  # tokens in a micro-batch
+    steps: int = 3,  # training steps
 ) -> Metrics:
     """Train a few steps in a pipeline and in one process."""
     if min(vocab - 1, width, microbatches, length, steps) < 1:
