@@ -6,8 +6,8 @@ The trick
     About: the embedding is looked up, not multiplied; scores and weighted values multiply no weight
     but grow with the length. A mask hides half of the scores; a plain product computes them all.
 
-    Recomputing runs a block forward once more: all layers, and 3 become 4 (not for the logits); the
-    core of attention alone is little. Gradients stay the same. MFU leaves this out, HFU counts it.
+    Recomputing runs a block once more: all layers (full), and 3 become 4 (but not the logits'); the
+    core of attention (selective) is little. No gradient changes. MFU leaves this out, HFU counts it.
     Every product is counted twice: by 2mkn, and by torch's FlopCounterMode. Ranks share the batch.
 
 Watch
@@ -170,18 +170,18 @@ def gradients(weights: dict[str, Tensor]) -> Tensor:
 
 
 def main(
-    layers: int = 2,
-    hidden: int = 32,
-    heads: int = 4,
-    kv_heads: int = 2,
-    seq: int = 16,
-    vocab: int = 50,
-    ffn: int = 88,
-    batch: int = 8,
-    gated: bool = True,
-    causal: bool = True,
-    recompute: Literal["none", "selective", "full"] = "none",
-    seed: int = 0,
+    layers: int = 2,  # decoder layers
+    hidden: int = 32,  # hidden size
+    heads: int = 4,  # query heads; must divide --hidden
+    kv_heads: int = 2,  # heads of K and of V; must divide --heads
+    seq: int = 16,  # tokens of a sequence
+    vocab: int = 50,  # tokens in the vocabulary
+    ffn: int = 88,  # inner width of the MLP
+    batch: int = 8,  # sequences in the batch, dealt out to the ranks
+    gated: bool = True,  # whether the MLP has a gate (SwiGLU), a third matrix; else GELU
+    causal: bool = True,  # whether attention masks the tokens ahead; FLOPs are the same
+    recompute: Literal["none", "selective", "full"] = "none",  # what the reported step runs again
+    seed: int = 0,  # seed of the random numbers
 ) -> Metrics:
     """One step with each way to recompute: what it costs, and whether the gradients are right."""
     from torch import _dynamo  # noqa: F401  # torch's counter wants it: once, before the fork

@@ -207,14 +207,14 @@ def alone(rows: Tensor, width: int, recipe: Recipe, batches: Tensor, steps: int,
 
 
 def main(
-    layers: int = 3,
-    width: int = 24,
-    microbatches: int = 1,
-    steps: int = 3,
-    dtype: Literal["bf16", "fp32"] = "bf16",
-    grad_dtype: Literal["bf16", "fp32"] = "bf16",
-    lr: float = 1e-3,
-    seed: int = 0,
+    layers: int = 3,  # layers of the model, each a matrix of width x width
+    width: int = 24,  # hidden size, the same in every layer
+    microbatches: int = 1,  # micro-batches of each rank to an update, K
+    steps: int = 3,  # updates in training
+    dtype: Literal["bf16", "fp32"] = "bf16",  # of activations, and of the weights passes use
+    grad_dtype: Literal["bf16", "fp32"] = "bf16",  # in which gradients are kept and added up
+    lr: float = 1e-3,  # learning rate of Adam
+    seed: int = 0,  # seed of the random numbers
 ) -> Metrics:
     """Train at each stage from the same start; count what is kept and sent, compare what comes."""
     if min(layers, width, microbatches, steps) < 1:
