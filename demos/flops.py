@@ -7,7 +7,7 @@ The trick
     but grow with the length. A mask hides half of the scores; a plain product computes them all.
 
     Recomputing runs a block once more: all layers (full), and 3 become 4 (but not the logits'); the
-    core of attention (selective) is little. No gradient changes. MFU leaves this out, HFU counts it.
+    core of attention (selective) is little. No gradient changes. MFU leaves it out, HFU counts it.
     Every product is counted twice: by 2mkn, and by torch's FlopCounterMode. Ranks share the batch.
 
 Watch
