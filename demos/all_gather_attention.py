@@ -9,8 +9,7 @@ The trick
     next KV head can come while this one is attended to (by head), few being held at any time.
     Backward, each rank has found a share of dK and dV for every token: shares are added up and
     each goes home, a reduce-scatter. What was not kept is gathered once more.
-    --hop: time of one rank's K and V on a link; a gather takes P-1 of them. A block without mask
-    takes 1 to attend to.
+    A gather takes P-1 times --hop; attending to a block without mask takes 1.
 
 Watch
     sent_bytes               bytes of K and V a rank sends in the forward
@@ -180,12 +179,12 @@ def on_one_rank(q, kv, dout, document, official):
 
 
 def main(
-    seq: int = 192,
-    heads: int = 8,
-    kv_heads: int = 4,
-    dim: int = 8,
-    document: int = 75,
-    hop: float = 0.2,
+    seq: int = 192,  # tokens in the whole sequence
+    heads: int = 8,  # query heads
+    kv_heads: int = 4,  # KV heads, each for a group of heads / kv-heads query heads
+    dim: int = 8,  # numbers in a token's vector, for one head
+    document: int = 75,  # tokens of a packed document; a query sees its own document only
+    hop: float = 0.2,  # virtual time of one rank's K and V on a link
 ) -> Metrics:
     """Forward and backward at once and by head, against one rank that has the whole sequence."""
     for name, size, unit in (("seq", seq, 2 * ranks()), ("heads", heads, max(1, kv_heads))):
@@ -270,7 +269,7 @@ BREAKS = {
         new="exchange(shares[other], owner,",
         expect="at once: gradients equal one process",
         ranks=3,
-        source="the share of whom I receive from goes to whom I send to: on two ranks the same one",
+        source="the share of whom I receive from goes to whom I send to; on two ranks they are one",
     ),
     "corner-mask": Break(
         old="rows = places(rank(), seq)",

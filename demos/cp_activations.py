@@ -1,12 +1,13 @@
 """Context parallelism divides what every layer keeps by c and no weight; only attention talks.
 
 The trick
-    Norms, projections, MLP, logits and loss take one token at a time, so a rank runs them on its
-    s/c tokens and sends nothing. Attention alone looks from one token to another, and fetches the
-    others' keys and values; if it keeps its own shard only and gathers again in the backward, all
-    that autograd keeps is divided by c, the logits too. Weights are whole on every rank, with
-    their gradients and optimizer states (ZeRO or TP divides those), and each rank's gradient comes
-    from its own tokens: they are summed over the ranks of the sequence, as over data parallel ones.
+    Norms, projections, MLP, logits and loss take one token at a time, so each of c ranks runs them
+    on its s/c tokens and sends nothing. Attention alone looks from one token to another, and
+    fetches the others' keys and values; if it keeps its own shard only and gathers again in the
+    backward, all that autograd keeps is divided by c, the logits too. Weights are whole on every
+    rank, with their gradients and optimizer states (ZeRO or TP divides those), and each rank's
+    gradient comes from its own tokens: they are summed over the ranks of the sequence, as over data
+    parallel ones.
 
 Watch
     weight_bytes               bytes of weights a rank holds
@@ -182,11 +183,11 @@ def step(model, tokens, labels, attend):
 
 
 def main(
-    seq: int = 96,
-    hidden: int = 16,
-    heads: int = 2,
-    layers: int = 2,
-    vocabulary: int = 50,
+    seq: int = 96,  # tokens in the whole sequence
+    hidden: int = 16,  # numbers in a token's vector
+    heads: int = 2,  # attention heads; hidden is dealt to them
+    layers: int = 2,  # transformer layers
+    vocabulary: int = 50,  # different tokens there are
 ) -> Metrics:
     """One step on a shard and one on the whole sequence; what either keeps, part by part."""
     for name, size, unit in (("seq", seq, 2 * ranks()), ("hidden", hidden, max(1, heads))):
@@ -275,7 +276,7 @@ BREAKS = {
         new="summed = ours.grads",
         expect="gradients of the weights as on one process",
         ranks=2,
-        source="gradients reduced over data parallel ranks alone: every CP rank has its own model",
+        source="gradients reduced over data parallel ranks alone: CP ranks' weights drift apart",
     ),
 }
 

@@ -9,8 +9,8 @@ The trick
     lies in a document of another length. Cut each document by itself and it is even once more;
     striped is nearly so, whatever the documents. The softmax does not mind any of this: it asks
     where a token stands, not where it lies.
-    --documents: their shares of the sequence ("1" is a single one). --tile: kernels leave out
-    whole tiles only, and striped has half-hidden ones in every block. Transfers are free here.
+    Kernels leave out whole tiles only (--tile), and striped has half-hidden ones in every block.
+    Transfers are free here.
 
 Watch
     work_contiguous                  contiguous: pairs of query and key a rank computes for one
@@ -158,11 +158,11 @@ def on_one_rank(inputs, lengths, official):
 
 
 def main(
-    seq: int = 384,
-    documents: str = "2,1,1",
-    tile: int = 1,
-    heads: int = 2,
-    dim: int = 8,
+    seq: int = 384,  # tokens in the whole sequence
+    documents: str = "2,1,1",  # the documents' shares of the sequence; 1 is a single document
+    tile: int = 1,  # side of a kernel's tiles, in tokens
+    heads: int = 2,  # attention heads
+    dim: int = 8,  # numbers in a token's vector, for one head
 ) -> Metrics:
     """The same sequence dealt out in four ways, forward and backward, against one process."""
     shares = [int(share) if share.isdecimal() else 0 for share in documents.split(",")]
@@ -247,7 +247,7 @@ BREAKS = {
         new="return earlier & (same | (not torch.equal(rows, keys)))",
         expect="contiguous: output and gradients as on one process",
         ranks=2,
-        source="rings that mask their own block only: earlier blocks pass for wholly visible",
+        source="document masks on a ring's own block only: earlier blocks pass for wholly visible",
     ),
     "not-mirrored": Break(
         old="held += [pieces[owner], pieces[-1 - owner]]",

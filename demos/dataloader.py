@@ -189,17 +189,17 @@ def expected_ends(costs, threads, depth, plan):
 
 
 def main(
-    load: float = 4.0,
-    loaders: int = 2,
-    depth: int = 2,
-    forward: float = 1.0,
-    backward: float = 2.0,
-    reduction: float = 3.0,
-    buckets: int = 2,
-    slow_rank: int = -1,
-    slow_every: int = 3,
-    slow_times: float = 3.0,
-    steps: int = 12,
+    load: float = 4.0,  # virtual time a loader takes for a batch
+    loaders: int = 2,  # loader threads of a rank
+    depth: int = 2,  # batches, made or being made, that each loader is ahead in the deep run
+    forward: float = 1.0,  # virtual time of a step's forward
+    backward: float = 2.0,  # virtual time of a step's backward
+    reduction: float = 3.0,  # virtual time of a step's transfers, all buckets; one rank has none
+    buckets: int = 2,  # buckets the gradient is cut into
+    slow_rank: int = -1,  # rank whose loads all take slow-times as long, -1 for none
+    slow_every: int = 3,  # of so many batches one loads slow-times as long everywhere; 0, 1: none
+    slow_times: float = 3.0,  # times as long a slow load takes, squared if rank and batch are slow
+    steps: int = 12,  # steps of a run; the second half is measured
 ) -> Metrics:
     """Train with input loaded inline, one ahead, and deeper; say where each rank's time goes."""
     if min(loaders, depth, buckets) < 1 or steps < 4 or slow_every < 0:

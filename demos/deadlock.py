@@ -12,8 +12,7 @@ The trick
     perhaps long before anybody waits.
 
     The ranks train one weight; then they do it again, and --culprit runs --short batches fewer.
-    --spike: the batch at which its loss jumps, upon which all ranks add up their losses.
-    --monitored: ask torch as well (which writes to standard error).
+    When its loss jumps (--spike), all ranks add up their losses.
 
 Watch
     stuck (shared)         ranks that waited in vain while all had as many batches
@@ -211,13 +210,13 @@ def data(steps, rows, culprit, spike):
 
 
 def main(
-    steps: int = 3,
-    rows: int = 4,
-    culprit: int = -1,
-    short: int = 1,
-    spike: int = 1,
-    patience: float = 0.3,
-    monitored: bool = False,
+    steps: int = 3,  # batches of each rank
+    rows: int = 4,  # samples of a batch on each rank
+    culprit: int = -1,  # rank that is short of batches, and whose loss jumps; -1 is the last
+    short: int = 1,  # batches the culprit runs fewer, the second time
+    spike: int = 1,  # batch, from 0, at which the culprit's loss jumps; -1 for none
+    patience: float = 0.3,  # seconds until a wait is in vain; 4 times that, the first time
+    monitored: bool = False,  # whether torch is asked too, which writes to standard error
 ) -> Metrics:
     """Train with as many batches on each rank, then with fewer on one of them."""
     if steps < 1 or rows < 1 or not 1 <= short <= steps:

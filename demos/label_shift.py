@@ -3,8 +3,8 @@
 The trick
     Token i predicts token i + 1. A rank that shifts its own tokens by one loses the target of its
     last one to a neighbour, and where its shard is not in one piece it takes a token from elsewhere
-    for the next: c - 1 targets of a sequence go wrong with contiguous shards, 2c - 2 with zigzag,
-    all with striped ones. So shift the whole sequence, then cut tokens and labels by the same ids.
+    for the next: of a sequence on c ranks c - 1 targets go wrong with contiguous shards, 2c - 2
+    with zigzag, all with striped. So shift labels of the whole sequence, then cut by the same ids.
     Shards have unlike numbers of targets (prompts, padding and the last token have none): each rank
     divides its SUM of losses by the count of all ranks, and a mean of means is something else; of
     no target it is 0 / 0. Every rank holds all weights and has seen a part of the targets, so that
@@ -154,13 +154,15 @@ def one_process(model, sequences, prompt):
 
 
 def main(
-    seq: int = 48,
-    batch: int = 2,
-    prompt: int = 5,
-    copies: int = 1,
-    layout: Literal["contiguous", "zigzag", "striped"] = "zigzag",
-    vocab: int = 19,
-    width: int = 8,
+    seq: int = 48,  # tokens in a sequence
+    batch: int = 2,  # sequences of each data parallel copy
+    prompt: int = 5,  # tokens at the start of each sequence that are only read
+    copies: int = 1,  # data parallel copies; the ranks of a copy share its sequences
+    layout: Literal[
+        "contiguous", "zigzag", "striped"
+    ] = "zigzag",  # how tokens are dealt: in a row, an early and a late piece each, every c-th
+    vocab: int = 19,  # different tokens there are
+    width: int = 8,  # numbers in a token's vector
 ) -> Metrics:
     """Next-token loss and gradients of sequences that are cut, against one process."""
     if copies < 1 or ranks() % copies:
@@ -240,7 +242,7 @@ BREAKS = {
         new="labels = following(tokens)[:, mine].where(mine.diff(append=mine[:1]) == 1, IGNORE)",
         expect="every target counts once",
         ranks=2,
-        source="the same with wrong targets masked out: no token lies about its neighbour any more",
+        source="shifted after the cut, wrong targets masked out: none is wrong, but some are gone",
     ),
     "shifted-twice": Break(
         old="labels = following(tokens)[:, mine]",

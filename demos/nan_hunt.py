@@ -170,14 +170,14 @@ def hunt(model, seen, inputs, targets, rates, falls_ill):
 
 
 def main(
-    steps: int = 4,
-    depth: int = 3,
+    steps: int = 4,  # steps of the training
+    depth: int = 3,  # layers before the last linear one
     cause: Literal[
         "overflow", "all-masked", "log-times-zero", "root-of-zero", "sample", "rate"
-    ] = "overflow",
-    layer: int = 1,
-    culprit: int = -1,
-    step: int = 2,
+    ] = "overflow",  # what goes wrong: y * 1e400, softmax of -inf, log(0) * 0, sqrt(0), data, rate
+    layer: int = 1,  # layer, from 0, whose output goes wrong; not for sample and rate
+    culprit: int = -1,  # rank where it goes wrong, -1 is the last; a rate does so on all
+    step: int = 2,  # step, from 0, at which it goes wrong
 ) -> Metrics:
     """Let one number go wrong, and look for it in every way there is."""
     if not 0 <= layer < depth or not (cause == "rate") <= step < steps:
