@@ -3,7 +3,7 @@
 The trick
     Count what autograd saves: 2 bytes a number, 1 a dropout mask (s tokens, batch b, width h, a
     heads, t ranks; no causal mask). Tensor parallelism shares out heads and MLP, but norms, their
-    outputs and residual dropouts are whole on every rank: sbh(10 + 24/t + 5as/ht). Sequence
+    outputs and residual dropouts are whole on every rank: sbh(10 + 24/t + 5as/(ht)). Sequence
     parallelism cuts just those along the tokens: all of it over t. The all-reduce falls into its
     two halves at equal bytes; yet as only a shard of a gathered input is kept, the backward
     gathers it once more for the weights' gradients: 10(t-1)/t of 2sbh a layer where tp sends 8.
@@ -19,8 +19,8 @@ Watch
     bytes_full_sp         bytes kept if the layer is recomputed, sequence parallelism on: a shard
     attention_bytes_tp    what attention and its norm keep of bytes_none_tp; the rest is the MLP's
     attention_bytes_sp    what attention and its norm keep of bytes_none_sp; the rest is the MLP's
-    norm_bytes_tp         bytes of each norm's mean and deviation, which the law leaves out
-    norm_bytes_sp         bytes of the norms' means and deviations, sequence parallelism on
+    norm_bytes_tp         bytes of each norm's mean and 1/deviation, which the law leaves out
+    norm_bytes_sp         bytes of the norms' means and 1/deviations, sequence parallelism on
     peak_bytes_full_tp    most bytes at once if the layer is recomputed, norm statistics included
     peak_bytes_full_sp    most bytes at once if the layer is recomputed, sequence parallelism on
     sent_forward_tp       bytes a rank sends in the forward: two all-reduces, each a ring
@@ -191,7 +191,11 @@ def experiment(whole, size, layout, recompute, dtype):
 
 
 def main(
-    hidden: int = 96, heads: int = 24, seq: int = 48, batch: int = 2, dropout: float = 0.1
+    hidden: int = 96,  # width of the layer, h
+    heads: int = 24,  # attention heads in all, a; the ranks share them evenly
+    seq: int = 48,  # tokens of a sequence, s
+    batch: int = 2,  # sequences in the batch, b; all ranks work on the same
+    dropout: float = 0.1,  # dropout probability in all three places; at 0 masks are kept still
 ) -> Metrics:
     """Keep all, recompute the core, recompute all: with and without sequence parallelism."""
     n = ranks()

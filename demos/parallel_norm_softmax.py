@@ -35,7 +35,7 @@ Watch
     gelu_partial_off (shared)       relative gap of the sum of GELUs of partial products
     norm_collectives                collectives in a layer norm's forward
     softmax_collectives             collectives in a softmax's forward
-    local_collectives               collectives in batch norm by channels, GELU, layer norm by rows
+    local_collectives               forward collectives: channel batch norm, GELU, row layer norm
 
 Run
     quizkit demo parallel-norm-softmax --gpus 4
@@ -182,7 +182,11 @@ def draw(rows, hidden, spread):
     return torch.cat([*shards], -1).to(device())
 
 
-def main(hidden: int = 48, rows: int = 16, spread: float = 3.0) -> Metrics:
+def main(
+    hidden: int = 48,  # features of a row in all; the ranks share them evenly
+    rows: int = 16,  # rows: tokens to layer norm and softmax, samples to batch norm
+    spread: float = 3.0,  # distance of a shard's mean from the next one's; inside, deviation is 1
+) -> Metrics:
     """Every function on shards, and torch's on the whole."""
     n = ranks()
     if hidden % n or hidden < 2 * n or rows < 2 * n or not abs(spread) <= 100:

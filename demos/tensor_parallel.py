@@ -12,7 +12,7 @@ Watch
     f_backward_sums       all-reduces that f, before up, ran backward: one a block and micro-batch
     g_forward_sums        all-reduces that g, after down, ran forward: one a block and micro-batch
     g_backward_sums       all-reduces that g, after down, ran backward: none
-    sent_forward          bytes each rank sent forward, 2(t-1)/t of tokens x hidden for each sum
+    sent_forward          bytes each rank sent forward, 2(t-1)/t of tokens x hidden for a block
     sent_backward         bytes each rank sent backward, as many as forward
     elements_cut          weights a rank holds a slice of: up, its bias, and down
     elements_whole        weights every rank holds whole: the norms, and down's bias
@@ -182,7 +182,11 @@ def torch_parallel(master, x, towards):
 
 
 def main(
-    blocks: int = 2, tokens: int = 24, hidden: int = 16, wide: int = 48, microbatches: int = 1
+    blocks: int = 2,  # MLP blocks, one upon the other
+    tokens: int = 24,  # tokens of a step in all, the same on every rank
+    hidden: int = 16,  # width outside a block, whole on every rank
+    wide: int = 48,  # width between up and down in all; the ranks share it evenly
+    microbatches: int = 1,  # micro-batches that the tokens are split into, evenly
 ) -> Metrics:
     """Blocks cut over the ranks, against one process and against torch."""
     t = ranks()

@@ -166,13 +166,13 @@ def worst(ours, truth):
 
 
 def main(
-    heads: int = 24,
-    kv_heads: int = 2,
-    head_dim: int = 24,
-    hidden: int = 48,
-    ffn: int = 96,
-    seq: int = 16,
-    batch: int = 2,
+    heads: int = 24,  # query heads in all; the ranks share them evenly
+    kv_heads: int = 2,  # KV heads in all; with fewer than ranks they are copied
+    head_dim: int = 24,  # width of one head; inside heads the ranks share it evenly
+    hidden: int = 48,  # width of x, whole on every rank
+    ffn: int = 96,  # width of the gate and of up, each in all; the ranks share it evenly
+    seq: int = 16,  # tokens of a sequence
+    batch: int = 2,  # sequences in the batch, the same on all ranks
 ) -> Metrics:
     """Attention by heads and inside heads, and a gated MLP; each against one process."""
     n = ranks()

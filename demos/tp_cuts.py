@@ -100,7 +100,11 @@ def chain(pair, x, layers):
     return gathered(x) if sliced else x
 
 
-def main(tokens: int = 6, hidden: int = 24, wide: int = 96) -> Metrics:
+def main(
+    tokens: int = 6,  # tokens, the same on every rank
+    hidden: int = 24,  # h, the width of the first input and the last output; a cut is even
+    wide: int = 96,  # w, the width between the two products in all; a cut is even
+) -> Metrics:
     """The four pairings on the same weights, each against one process."""
     t = ranks()
     if min(tokens, hidden, wide) < 1:

@@ -96,7 +96,11 @@ def one_process(whole, towards):
     return z.detach(), dict(zip(wanted, found, strict=True))
 
 
-def main(tokens: int = 12, hidden: int = 10, wide: int = 48) -> Metrics:
+def main(
+    tokens: int = 12,  # tokens, the same on every rank
+    hidden: int = 10,  # width where the two products meet, whole on every rank
+    wide: int = 48,  # width at the outer ends, in all; the ranks share it evenly
+) -> Metrics:
     """Each gradient as one rank finds it by itself, and as it is once all ranks' are summed."""
     t = ranks()
     if min(tokens, hidden, wide) < 1 or wide % t:

@@ -114,15 +114,15 @@ def gathered_product(piece, weight, work, overlap):
 
 
 def main(
-    tokens: int = 24,
-    hidden: int = 8,
-    wide: int = 24,
-    dx_cost: float = 1.0,
-    dw_cost: float = 1.0,
-    sum_time: float = 0.75,
-    product_cost: float = 4.0,
-    hop_time: float = 0.5,
-    launch: float = 0.0,
+    tokens: int = 24,  # tokens in all; in the forward each rank starts with an even share
+    hidden: int = 8,  # width of x, whole on every rank
+    wide: int = 24,  # columns of the product in all; the ranks share them evenly
+    dx_cost: float = 1.0,  # virtual time of the product for dX, without --launch
+    dw_cost: float = 1.0,  # virtual time of the product for dW, without --launch
+    sum_time: float = 0.75,  # virtual time that the sum of dX is on its way
+    product_cost: float = 4.0,  # virtual time of the forward's product; a piece takes 1/t of it
+    hop_time: float = 0.5,  # virtual time of one hop of the ring
+    launch: float = 0.0,  # virtual time that every product, or piece of one, takes on top
 ) -> Metrics:
     """A backward and a forward, with and without overlap; the results are the same."""
     t = ranks()

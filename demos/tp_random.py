@@ -166,12 +166,12 @@ def one_process(x, towards, dice, wide, rate):
 
 
 def main(
-    tokens: int = 24,
-    hidden: int = 48,
-    wide: int = 48,
-    heads: int = 24,
-    rate: float = 0.1,
-    seed: int = 0,
+    tokens: int = 24,  # tokens in all; where they are cut, the ranks share them evenly
+    hidden: int = 48,  # width of the residual
+    wide: int = 48,  # width of the MLP's hidden layer in all; the ranks share it evenly
+    heads: int = 24,  # attention heads in all; the ranks share them evenly
+    rate: float = 0.1,  # dropout probability, above 0 and below 1
+    seed: int = 0,  # seed of the common stream; a rank's own adds 1000 and its number
 ) -> Metrics:
     """Masks of each place; a block with its gradients, kept and recomputed; the weights drawn."""
     t = ranks()

@@ -170,7 +170,11 @@ def torch_loss(logits, targets):
 
 
 def main(
-    vocab: int = 101, multiple: int = 8, tokens: int = 128, lift: float = 1e3, skew: float = 0.0
+    vocab: int = 101,  # ids in the vocabulary, before padding
+    multiple: int = 8,  # each rank's rows are padded to a multiple of it
+    tokens: int = 128,  # tokens to look up and to predict, the same on every rank
+    lift: float = 1e3,  # added to every logit: at 1000, exp without the maximum overflows
+    skew: float = 0.0,  # how strongly small ids are favoured; 0: all come alike often
 ) -> Metrics:
     """Look tokens up, and predict others: on shards of the vocabulary and on the whole of it."""
     if min(vocab, multiple) < 1 or tokens < ranks() or not (0 <= skew < inf and abs(lift) <= 1e3):
