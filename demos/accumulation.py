@@ -1,15 +1,12 @@
 """K micro-batches make the big batch if each adds its share: its tokens over everybody's tokens.
 
 The trick
-    backward() adds to .grad, so a micro-batch's loss must come in as its part of the whole: the sum
-    over its tokens, divided by the tokens of all micro-batches on all ranks. If all have equally
-    many that is the mean over K; if not, a mean of means weighs a token of a short one more.
-
-    Without the share the gradient is K times too long: so is plain SGD's update, while Adam divides
-    by the gradient's own size and takes the same first step: only clipping and eps notice. Done
-    right, nothing changes: same global batch, same update, so the same learning rate. It saves
-    activations, of one micro-batch at a time, not gradients or states. Two things do differ: batch
-    statistics, taken over a micro-batch, and dropout's dice.
+    backward() adds to .grad, so a micro-batch's loss must come as its part of the whole: the sum
+    over its tokens divided by those of all micro-batches on all ranks. If all have as many that is
+    the mean over K; else a mean of means weighs a token of a short one more. Without 1/K the
+    gradient and plain SGD's update are K times too long; Adam divides by the gradient's size and
+    starts alike; only clipping and eps notice. Done right, batch, update and learning rate stay. It
+    saves activations, not gradients or states. Batch statistics and dropout's dice differ.
 
 Watch
     all_tokens (shared)    tokens in the global batch
@@ -19,7 +16,7 @@ Watch
     sgd_ratio (shared)     length of plain SGD's first update without 1/K over that with 1/K
     adam_ratio (shared)    length of Adam's first update without 1/K over that with 1/K
     eps_ratio (shared)     Adam's first update without 1/K over with it, eps at the gradient's RMS
-    clip_ratio (shared)    SGD's first update without 1/K over with it, clipped at 1.5 right norms
+    clip_ratio (shared)    SGD's first update without 1/K over with it, clipped at 1.5 norms with it
     leak_ratio (shared)    the same step twice without zero_grad between: second gradient over first
     weights_error (shared)   after --steps of Adam: distance of the weights from one process's
     root_rate_error (shared) weights after Adam at lr x root of K: distance from one process at lr
@@ -29,8 +26,7 @@ Watch
     live_bytes_whole       most bytes kept for backward with this rank's batch in one piece
     gradient_bytes         bytes of .grad after accumulating
     gradient_bytes_whole   bytes of .grad after the whole batch
-    bias (shared)          all ways to draw 1, 2 or 4 of 4 tokens: their mean gradients' own mean
-                           against the mean of all 4, the largest difference of the three
+    bias (shared)          average over all ways to draw 1, 2, 4 times from 4 tokens: how far off
     variance_2 (shared)    spread of the mean of 2 draws, that of 1 draw as 1
     variance_4 (shared)    spread of the mean of 4 draws, that of 1 draw as 1
 
@@ -171,9 +167,13 @@ def draws(model, batch):
 
 
 def main(
-    microbatches: int = 4, tokens: int = 8, spread: int = 4, steps: int = 3, width: int = 8
+    microbatches: int = 4,  # micro-batches each rank accumulates, K
+    tokens: int = 8,  # tokens of the shortest micro-batch
+    spread: int = 4,  # micro-batches are 0, 1, 2 times this longer than --tokens in turn; 0: alike
+    steps: int = 3,  # steps of Adam to train
+    width: int = 8,  # width of the model
 ) -> Metrics:
-    """Accumulate rightly and wrongly; of three micro-batches two are longer, by --spread tokens."""
+    """Accumulate rightly and wrongly; micro-batches differ in length by --spread."""
     if min(microbatches, steps, width) < 1 or spread < 0:
         refuse("microbatches, steps and width start at 1, spread at 0")
     if tokens < 4:

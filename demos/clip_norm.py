@@ -185,12 +185,12 @@ def clipped_by_torch(before: Tensor, limit: float) -> Tensor:
 
 
 def main(
-    sharded: float = 3.0,
-    replicated: float = 4.0,
-    limit: float = 0.5,
-    spike: float = 10.0,
-    rows: int = 4,
-    steps: int = 2,
+    sharded: float = 3.0,  # in the norm_ metrics: norm of each rank's shard
+    replicated: float = 4.0,  # in the norm_ metrics: norm of what all ranks hold
+    limit: float = 0.5,  # norm above which a gradient is clipped
+    spike: float = 10.0,  # factor on rank 0's targets, for gradients that differ in length; 1: none
+    rows: int = 4,  # samples of each rank where ranks are replicas; with shards, all take all
+    steps: int = 2,  # steps of SGD to compare with one process
 ) -> Metrics:
     """Take norms of given lengths, train a cut model, poison it, clip replicas in both orders."""
     if not (0 <= sharded <= 1e6 and 0 <= replicated <= 1e6 and 0.01 <= limit <= 10):

@@ -29,10 +29,10 @@ Watch
     error (shared)         largest difference of a step's gradient from one process on all samples
     gradient_bytes         bytes a rank sends for the gradients of one step of all runs
     norm_bytes             bytes a rank sends on top of the gradients, for the squared norms
-    cloud_one (shared)     mean squared distance from the minimum: batch of one rank, lr
-    cloud_same (shared)    mean squared distance from the minimum: batch of all ranks, the same lr
-    cloud_root (shared)    mean squared distance from the minimum: batch of all ranks, lr * sqrt(N)
-    cloud_linear (shared)  mean squared distance from the minimum: batch of all ranks, lr * N
+    cloud_one (shared)     mean squared distance from the minimum: --rows of one rank, lr
+    cloud_same (shared)    mean squared distance from the minimum: --rows of each rank, the same lr
+    cloud_root (shared)    mean squared distance from the minimum: --rows of each rank, lr * sqrt(N)
+    cloud_linear (shared)  mean squared distance from the minimum: --rows of each rank, lr * N
 
 Run
     quizkit demo grad-noise --gpus 4
@@ -128,14 +128,14 @@ def off(values: Tensor, expected: float) -> float:
 
 
 def main(
-    rows: int = 2,
-    microbatches: int = 2,
-    width: int = 8,
-    slope: float = 2.0,
-    rate: float = 0.06,
-    steps: int = 30,
-    runs: int = 2000,
-    seed: int = 0,
+    rows: int = 2,  # samples of a micro-batch, b
+    microbatches: int = 2,  # micro-batches of each rank in a step; the clouds take one
+    width: int = 8,  # number of weights, which is tr(Sigma)
+    slope: float = 2.0,  # |G|^2, the true gradient's squared norm
+    rate: float = 0.06,  # lr of SGD; cloud_root and cloud_linear multiply it by sqrt(N) and N
+    steps: int = 30,  # steps of SGD from the minimum
+    runs: int = 2000,  # how often a step is drawn; an eighth as many runs of SGD
+    seed: int = 0,  # seed of the random numbers
 ) -> Metrics:
     """Draw one step many times over, then let SGD run."""
     n, pieces = ranks(), microbatches * ranks()

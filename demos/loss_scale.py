@@ -198,13 +198,13 @@ def draw(steps: int, bad: int, spike: float, rows: int) -> list[Batch]:
 
 
 def main(
-    scale_log2: int = 14,
-    growth_interval: int = 2,
-    limit: float = 0.1,
-    steps: int = 7,
-    bad: int = 1,
-    spike: float = 10000.0,
-    rows: int = 4,
+    scale_log2: int = 14,  # log2 of the scale at the start
+    growth_interval: int = 2,  # good steps in a row after which the scale doubles
+    limit: float = 0.1,  # gradient norm above which it is clipped
+    steps: int = 7,  # steps to train
+    bad: int = 1,  # the step with the bad target, counted from 0
+    spike: float = 10000.0,  # the bad target; a small one overflows nothing
+    rows: int = 4,  # samples of each rank in a step
 ) -> Metrics:
     """Train shards in fp16 with one overflow on the way; look at that step, and at Adam."""
     if not (0 <= scale_log2 <= 24 and growth_interval >= 1 and 0 < limit <= 1):
