@@ -187,13 +187,13 @@ def on_one_rank(inputs: Tensor, causal: bool, official: bool) -> Tensor:
 
 
 def main(
-    seq: int = 384,
-    heads: int = 2,
-    dim: int = 16,
-    causal: bool = True,
-    layout: Literal["contiguous", "zigzag"] = "zigzag",
-    transfer: float = 0.5,
-    seed: int = 0,
+    seq: int = 384,  # tokens of the whole sequence
+    heads: int = 2,  # heads; each rank has all of them
+    dim: int = 16,  # features of a head
+    causal: bool = True,  # whether a query looks at no later key
+    layout: Literal["contiguous", "zigzag"] = "zigzag",  # tokens of a rank; zigzag: early and late
+    transfer: float = 0.5,  # virtual time of a block's hop; a whole block of attention takes 1
+    seed: int = 0,  # seed of the random numbers
 ) -> Metrics:
     """Ring attention, forward and backward, against one rank that has the whole sequence."""
     pieces = ranks() if layout == "contiguous" else 2 * ranks()

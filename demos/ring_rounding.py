@@ -180,11 +180,11 @@ def torch_ring(q: Tensor, k: Tensor, v: Tensor, dout: Tensor) -> Tensor | None:
 
 
 def main(
-    seq: int = 384,
-    heads: int = 4,
-    dim: int = 32,
-    pieces: int = 4,
-    dtype: Literal["bf16", "fp16", "fp32"] = "bf16",
+    seq: int = 384,  # tokens of the whole sequence
+    heads: int = 4,  # heads; each rank has all of them
+    dim: int = 32,  # features of a head
+    pieces: int = 4,  # pieces of each rank's tokens, merged one by one
+    dtype: Literal["bf16", "fp16", "fp32"] = "bf16",  # of the inputs: what "narrow" means
 ) -> Metrics:
     """The same ring, what it keeps being wide or narrow, against fp64 and against one kernel."""
     blocks = ranks() * max(pieces, 1)
@@ -278,7 +278,7 @@ BREAKS = {
         new="lse = q.new_full((*q.shape[:-1], 1), -torch.inf)",
         expect="output within twice one kernel's error",
         ranks=1,
-        source="the same slip with the lse, whose steps in bf16 are percents of a weight",
+        source="an lse made like the query is bf16 too, whose steps are percents of a weight",
     ),
     "gradients-like-kv": Break(
         old="dkv = torch.zeros(kv.shape, dtype=keep, device=q.device)",

@@ -197,13 +197,13 @@ def worst(errors):
 
 
 def main(
-    seq: int = 96,
-    heads: int = 4,
-    kv_heads: int = 2,
-    dim: int = 8,
-    ulysses: int = 0,
-    inside: Literal["heads", "ring"] = "heads",
-    per_node: int = 2,
+    seq: int = 96,  # tokens of the whole sequence
+    heads: int = 4,  # query heads in all
+    kv_heads: int = 2,  # KV heads in all: they divide heads, and U divides them
+    dim: int = 8,  # features of a head
+    ulysses: int = 0,  # U: ranks in a row; 0 is 2 where that divides the ranks, else 1
+    inside: Literal["heads", "ring"] = "heads",  # heads: neighbours are a row; ring: a column
+    per_node: int = 2,  # neighbouring ranks on a node
 ) -> Metrics:
     """U x R ranks, U from `ulysses` (0: 2 where that divides the ranks); against one process."""
     n, across = ranks(), ulysses or 2 - ranks() % 2

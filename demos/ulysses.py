@@ -57,7 +57,6 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 TOPIC = "cp"
-
 CALLS = []  # the all-to-alls so far
 
 
@@ -136,7 +135,6 @@ def ulysses(seen, q, k, v):
     # A KV head may go to several ranks, and its gradient comes back from each of them.
     k, v = (turn(x, to_heads, to_tokens, kvs) for x in (k, v))
     seen.heads_held, seen.tokens_held, seen.kv_held = len(q), q.shape[1], len(k)
-
     # From here on a rank is alone with whole sequences of its heads.
     everything = torch.arange(q.shape[1], device=q.device)
     visible = everything[:, None] >= everything
@@ -185,13 +183,11 @@ def experiment(whole, towards):
         (out * shard(towards)).sum().backward()
     seen.calls_backward = len(CALLS) - seen.calls_forward
     seen.results = [out.detach(), *[leaf.grad for leaf in leaves]]
-
     with wire() as seen.ring:
         last = send_round(torch.stack([shard(x) for x in whole[1:]]))
     after = (rank() + 1) % ranks()
     met = torch.stack([x.chunk(ranks(), dim=1)[after] for x in whole[1:]])
     check("the ring has shown every block to every rank", max_error(last, met), "==", 0)
-
     for official in (False, True):
         truth = [torch.empty_like(x) for x in (whole[0], *whole)]
         if rank() == 0:  # the reference has s x s scores: one rank computes it for all
@@ -217,7 +213,12 @@ def against_torchs(whole):
     return max_error(torch.stack(ours), theirs.to(device()))
 
 
-def main(seq: int = 48, heads: int = 24, kv_heads: int = 2, dim: int = 8) -> Metrics:
+def main(
+    seq: int = 48,  # tokens of the whole sequence
+    heads: int = 24,  # query heads in all, shared evenly by the ranks
+    kv_heads: int = 2,  # KV heads in all; MHA is run as well
+    dim: int = 8,  # features of a head
+) -> Metrics:
     """Ulysses with the KV heads given, and with one for each query head; against one process."""
     n = ranks()
     if min(seq, heads, kv_heads, dim) < 1:
@@ -231,7 +232,6 @@ def main(seq: int = 48, heads: int = 24, kv_heads: int = 2, dim: int = 8) -> Met
     if heads % kv_heads:
         near = max(k for k in range(1, kv_heads) if heads % k == 0)
         refuse(f"{kv_heads} KV heads do not go with {heads} heads: take {near}")
-
     like, ran = {"dtype": torch.float64, "device": device()}, {}
     for name, held in (("mha", heads), ("gqa", kv_heads)):
         whole = [torch.randn(count, seq, dim, **like) for count in (heads, held, held)]
