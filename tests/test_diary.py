@@ -179,6 +179,14 @@ def test_a_killed_writer_loses_no_acknowledged_answer(tmp_path: Path):
     check.close()
 
 
+def test_an_answer_outlives_a_power_cut(tmp_path: Path):
+    # Which only a machine without power could show; what is asked of SQLite can be read.
+    with Diary(tmp_path / "diary.sqlite3") as diary:
+        database = diary._file._db  # pyright: ignore[reportPrivateUsage]
+        assert database.execute("pragma synchronous").fetchone() == (2,)  # full
+        assert database.execute("pragma journal_mode").fetchone() == ("wal",)
+
+
 def test_many_processes_at_once(tmp_path: Path):
     path = tmp_path / "diary.sqlite3"
     children = [writer(path, f"p{i}", 100) for i in range(4)]

@@ -90,7 +90,8 @@ class File:
                         self._db.execute(step)
                 self._db.execute(f"pragma user_version = {len(MIGRATIONS)}")
         self._write_ahead()
-        self._db.execute("pragma synchronous = normal")
+        # What is acknowledged outlives a power cut too: a fifth of a millisecond an answer.
+        self._db.execute("pragma synchronous = full")
 
     def _write_ahead(self) -> None:
         # SQLite does not wait for a lock here: several sessions may start on a new file at once.
