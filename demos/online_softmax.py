@@ -164,7 +164,7 @@ def main(
     dim: int = 16,  # features of a head
     padding: int = 40,  # tokens of left padding, which nobody may see; 0 is none
     causal: bool = True,  # whether a query looks at no later key
-    offset: float = 1e4,  # added to every score: softmax stays as it is, exp overflows
+    offset: float = 1e4,  # added to every score: softmax stays; if it is large, exp overflows
     slope: float = 0.0,  # added to a score for each place of its key; above 0, maxima rise
     seed: int = 0,  # seed of the random numbers
 ) -> Metrics:
