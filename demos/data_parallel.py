@@ -2,15 +2,11 @@
 
 The trick
     Every forward cuts the batch (as `chunk` does: the last devices get less, or nothing), copies
-    the weights to every device with work, lets a thread a device run its replica and gathers all
-    outputs on device 0. The loss is one mean there. Backward walks the copies back: gradients of
-    all replicas are SUMMED into device 0's weights, which alone are updated; replicas are dropped.
-
-    DDP comes by the same gradient with a process a device, weights sent once at the start and a
-    ring. Weights out and gradients back are (N-1) Psi each, in total what N ranks of a ring send;
-    but device 0 is an end of all of it, and one interpreter runs the Python of all replicas.
-
-    Here devices are places in rank 0's memory, and copies are counted; threads and ranks are real.
+    the weights to every device with work, runs a thread each and gathers outputs on device 0, for
+    one mean loss. Backward SUMS gradients into device 0's weights, which alone are updated;
+    replicas are dropped. DDP has a process a device, sends weights once, then rings. Weights out
+    and gradients back are (N-1) Psi each, in total what N ranks of a ring send; but device 0 is an
+    end of all, and one interpreter runs all Python. (Here a device is a place in rank 0's memory.)
 
 Watch
     rows                   rows of the batch on this device
@@ -201,7 +197,12 @@ def by_ddp(model, inputs, targets, links):
     return held[rank()], ours, row(weight.grad for weight in replica.parameters()).to(device())
 
 
-def main(batch: int = 13, layers: int = 2, width: int = 16, steps: int = 2) -> Metrics:
+def main(
+    batch: int = 13,  # rows of the whole batch, of all devices together
+    layers: int = 2,  # layers of the model
+    width: int = 16,  # numbers in a row; a layer's weight is width x width
+    steps: int = 2,  # steps of DataParallel; what is counted is that of one step
+) -> Metrics:
     """DataParallel on rank 0, with as many devices as there are ranks; DDP on all of them."""
     from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
 
@@ -294,7 +295,6 @@ BREAKS = {
         source="replicas made at construction, as DDP makes them, while device 0 alone is updated",
     ),
 }
-
 
 if __name__ == "__main__":
     run(__file__)

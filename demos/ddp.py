@@ -1,14 +1,12 @@
 """Data parallelism: start equal, feed every replica the same gradient, and they stay equal.
 
 The trick
-    Each rank has the whole model and samples of its own. Rank 0's weights go to all when replicas
-    are made, and never again: from one start, by one gradient and one update each, they stay one.
-    The ranks' gradients are summed by a ring and divided by N. That is the big batch's gradient
-    only if all tokens then weigh the same: each rank divides its SUM of losses by the tokens of all
+    Rank 0's weights go to all when replicas are made, and never again: from one start, by equal
+    gradients and updates, they stay one. A ring sums gradients; all divide by N. That is the big
+    batch's only if all tokens weigh the same: a rank divides its SUM of losses by the tokens of all
     ranks (times N, as the mean divides by N). A mean of means favours ranks with few tokens.
-
-    Replicated: weights, the mean gradient, optimizer state. Not: samples, activations, losses. A
-    buffer (batch norm's running mean) is not summed: at every forward rank 0's replaces the others.
+    Alike: weights, mean gradient, optimizer state. Each its own: samples, activations, losses.
+    Buffers (batch norm's running mean) are not summed: rank 0's replace all at every forward.
 
 Watch
     start_gap                 distance of this rank's weights, as it drew them, from rank 0's
@@ -89,8 +87,7 @@ class Replica(torch.nn.Module):
     def __init__(self, model):
         super().__init__()
         self.model = model
-        # Each rank drew weights of its own. This is the only time that weights are sent.
-        for tensor in (*model.parameters(), *model.buffers()):
+        for tensor in (*model.parameters(), *model.buffers()):  # never sent again
             broadcast(tensor, 0)
 
     def forward(self, inputs):
@@ -191,7 +188,11 @@ def relative(ours, truth):
 
 
 def main(
-    tokens: int = 6, extra: int = 6, steps: int = 4, width: int = 24, classes: int = 24
+    tokens: int = 6,  # tokens with a target on each rank
+    extra: int = 6,  # how many more of them rank 0 has; the others' slots are padding
+    steps: int = 4,  # training steps
+    width: int = 24,  # hidden size of the model
+    classes: int = 24,  # classes that the head tells apart
 ) -> Metrics:
     """Train replicas on tokens of their own, rank 0 having `extra` more, against one process."""
     from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
@@ -220,8 +221,7 @@ def main(
     check("replicas stay alike", from_rank_0(ends), "==", 0.0)
     check("buffers follow rank 0's samples", max_error(model.entered, seen), "<", 1e-12)
 
-    # gloo takes a tensor from host memory only.
-    place = "cpu" if torch.distributed.get_backend() == "gloo" else device()
+    place = "cpu" if torch.distributed.get_backend() == "gloo" else device()  # gloo: host only
     there, theirs = (deepcopy(drawn).to(place), [each.to(place) for each in mine]), []
     for loss in (share_of_loss, cross_entropy, partial(cross_entropy, reduction="sum")):
         theirs.append(averaged(DistributedDataParallel, *there, loss).to(device()))
@@ -236,6 +236,7 @@ def main(
         logits = outputs.detach().requires_grad_()
         return torch.autograd.grad(loss(logits, mine[1]), logits)[0].norm()
 
+    grad_scale = (gradients[0].norm() / theirs[0].norm()).item()
     with wire() as sent:
         average_gradients(model)
     return {
@@ -244,7 +245,7 @@ def main(
         "mean_weight": compared((pull(cross_entropy) / pull(share_of_loss)).item()),
         "mean_error": shared(compared(relative(theirs[1], right))),
         "sum_scale": shared(compared((theirs[2].norm() / right.norm()).item())),
-        "grad_scale": shared(compared((gradients[0].norm() / theirs[0].norm()).item())),
+        "grad_scale": shared(compared(everyone(grad_scale).max())),
         "grad_error": shared(compared(everyone(grad_error).max().item())),
         "drift": compared(from_rank_0(ends)),
         "pushed_weight_gap": compared(kept[1]),
@@ -294,7 +295,6 @@ BREAKS = {
         source="DDP with forward_sync_buffers=False: each rank evaluates by statistics of its own",
     ),
 }
-
 
 if __name__ == "__main__":
     run(__file__)

@@ -200,14 +200,14 @@ def law(orders, buckets, backward, comm):
 
 
 def main(
-    tensors: int = 10,
-    size: int = 5,
-    first: int = 1,
-    cap: int = 25,
-    unit: int = 1024,
-    against: bool = False,
-    backward_time: float = 300.0,
-    comm_time: float = 200.0,
+    tensors: int = 10,  # weights of the model, all of one size
+    size: int = 5,  # size of each weight, in units
+    first: int = 1,  # cap of the bucket that is cut first, in units
+    cap: int = 25,  # cap of each other bucket, in units
+    unit: int = 1024,  # bytes of a unit, a multiple of 128
+    against: bool = False,  # whether forward runs the weights against their registered order
+    backward_time: float = 300.0,  # virtual time of a whole backward
+    comm_time: float = 200.0,  # virtual time of all of a backward's sums; a rank alone has none
 ) -> Metrics:
     """Run a backward with each way of cutting buckets, and the same in torch's DDP."""
     if min(tensors, size, first) < 1 or first > cap:

@@ -163,7 +163,11 @@ def torch_gradient(model, batches):
     return gradient_of(module)
 
 
-def main(microbatches: int = 3, rows: int = 4, width: int = 12) -> Metrics:
+def main(
+    microbatches: int = 3,  # micro-batches of each rank in the step
+    rows: int = 4,  # rows of a micro-batch
+    width: int = 12,  # numbers in a row; both weights are width x width
+) -> Metrics:
     """One step with each hook at each time, against one process on all samples."""
     if min(microbatches, rows, width) < 1:
         refuse("microbatches, rows and width start at 1")

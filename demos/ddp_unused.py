@@ -9,7 +9,8 @@ The trick
     let momentum and weight decay move a weight that nobody trained.
 
     torch's DDP does so only with find_unused_parameters. By default the backward that lacks a
-    gradient ends without a word and without a sum; it is the next forward that raises.
+    gradient ends without a word, and that bucket is not summed (the first backward has only one);
+    it is the next forward that raises.
 
 Watch
     skipped_here              weights that this rank's forward did not reach, in a step
@@ -186,7 +187,10 @@ def torch_raises(model, x, skip, **options):
 
 
 def main(
-    skip: Literal["nobody", "one", "all"] = "one", steps: int = 3, rows: int = 4, width: int = 12
+    skip: Literal["nobody", "one", "all"] = "one",  # who skips the branch; one: the last rank only
+    steps: int = 3,  # training steps
+    rows: int = 4,  # rows of each rank in a step
+    width: int = 12,  # numbers in a row; each of the three weights is width x width
 ) -> Metrics:
     """Train a few steps in which the last rank, or all of them, never run the branch."""
     if min(steps, rows, width) < 1:
