@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from quizkit.tutor.numbers import split_number, tidy
-from quizkit.tutor.units import Unit, read_unit
+from quizkit.tutor.units import Dimensions, Unit, familiar, read_unit
 from quizkit.tutor.verdict import UnreadableError
 
 
@@ -22,8 +22,11 @@ class Measure:
     converted: bool = False
 
 
-def read_measure(text: str, asked: str) -> Measure:
-    """Read it. Raises UnreadableError for what is no number, or a unit nobody knows."""
+def read_measure(text: str, asked: str, said: str = "") -> Measure:
+    """Read it; what is counted may be named as `said` names it.
+
+    Raises UnreadableError for what is no number, or is followed by what nobody knows.
+    """
     found = split_number(tidy(text))
     if found is None:
         raise UnreadableError("not_a_number", text=text.strip())
@@ -38,18 +41,33 @@ def read_measure(text: str, asked: str) -> Measure:
     converted = False
     for wanted in read_unit(tidy(asked), None) or [Unit()]:
         for typed in read_unit(unit, wanted):
+            if not all(familiar(word, said) for word in typed.words - wanted.words):
+                continue
             # A word for what is counted says nothing where bytes or seconds are asked.
             physical = bool(typed.dimensions) or not typed.words or typed.words <= wanted.words
             known = known or physical or not wanted.dimensions
-            same = typed.dimensions == wanted.dimensions
+            same = _of_a_rank(typed, wanted) == wanted.dimensions
             counted = not typed.dimensions and bool(typed.words) and typed.words <= wanted.words
             if same or counted:
                 scale = typed.scale / (wanted.scale if same else 1.0)
                 values.append(raw * scale)
                 converted = converted or abs(scale - 1) > 1e-12
     if not known:
-        raise UnreadableError("unknown_unit", typed=unit, asked=asked)
+        raise UnreadableError("unknown_unit" if asked else "unknown_tail", typed=unit, asked=asked)
     return Measure(raw, unit, tuple(dict.fromkeys(values)), (), converted)
+
+
+def in_base(raw: float, asked: str) -> list[float]:
+    """What a bare number is in the asked unit if it was meant in bytes, seconds, FLOP."""
+    units = read_unit(tidy(asked), None)
+    return [raw / unit.scale for unit in units if unit.scale != 1 and asked != "%"]
+
+
+def _of_a_rank(typed: Unit, wanted: Unit) -> Dimensions:
+    """What was typed, less a `per GPU` that was not asked for: 16 GB/卡 is 16 GB."""
+    if any(name == "gpu" for name, _ in wanted.dimensions):
+        return typed.dimensions
+    return tuple(each for each in typed.dimensions if each != ("gpu", -1))
 
 
 def _same(one: str, other: str) -> bool:

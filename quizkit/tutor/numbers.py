@@ -87,8 +87,9 @@ def _canonical(text: str) -> str:
     text = _GROUPED.sub(lambda found: found[0].replace(",", "").replace(" ", ""), text)
     text = _COMMAS.sub(_without_commas, text)
     text = re.sub(r"(?<![\d.])0+(?=\d)", "", text)
-    # Inside a sum a magnitude belongs to its number; at the end `7B` may as well be bytes.
-    text = re.sub(rf"({_LITERAL})\s*({_WORDS})", _multiplied, text)
+    # Inside a sum a magnitude belongs to its number; at the end `7B` may as well be bytes, and
+    # 千兆 is giga of something.
+    text = re.sub(rf"({_LITERAL})\s*({_WORDS})(?!(?<=千)兆)", _multiplied, text)
     text = re.sub(rf"({_LITERAL})\s*([kKMBGT])(?=\s*(?:[-+*/]+\s*[\d(]|\)))", _multiplied, text)
     text = re.sub(r"(?<=[\d)])\s*[x×·⋅]\s*(?=[\d(])", "*", text).replace("^", "**")
     return re.sub(r"(?<=[\d)])\s*\(\s*(?=[\d.(-])", "*(", text)

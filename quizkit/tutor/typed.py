@@ -6,11 +6,11 @@ from typing import cast
 from quizkit.bank.evidence import folded
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number, is_number
-from quizkit.bank.model import Cloze, Gap, Numeric, Trace, Trap
+from quizkit.bank.model import Cloze, Gap, Numeric, Question, Trace, Trap
 from quizkit.tutor.asked import Asked, show_number
 from quizkit.tutor.expected import expected
 from quizkit.tutor.letters import formula, same
-from quizkit.tutor.measure import Measure, read_measure
+from quizkit.tutor.measure import Measure, in_base, read_measure
 from quizkit.tutor.numbers import number_list, plain_number, split_number, tidy
 from quizkit.tutor.units import read_unit
 from quizkit.tutor.verdict import Note, UnreadableError, Verdict, as_mapping
@@ -37,6 +37,11 @@ def grade_numeric(question: Numeric, asked: Asked, given: object) -> Verdict:
     if not measure.values:
         words = {"typed": measure.unit, "asked": question.unit or "1"}
         return replace(verdict, notes=(("study.wrong_unit", words),))
+    # Right but for a unit that was not said: an interviewer would ask which.
+    if not measure.unit and any(
+        near(v, answer, question.within) for v in in_base(measure.raw, question.unit)
+    ):
+        raise UnreadableError("which_unit", typed=_typed(given).strip(), asked=question.unit)
     number = measure.values[0]
     verdict = replace(verdict, number=number)
     if measure.converted:
@@ -51,7 +56,7 @@ def grade_numeric(question: Numeric, asked: Asked, given: object) -> Verdict:
 def _measured(typed: str, question: Numeric, asked: Asked) -> Measure:
     """A number with its unit, or a formula in the letters whose numbers were drawn."""
     try:
-        return read_measure(typed, question.unit)
+        return read_measure(typed, question.unit, _named(question))
     except UnreadableError:
         written = formula(typed, asked.values)
         if written is None:
@@ -163,7 +168,7 @@ def grade_trace(question: Trace, asked: Asked, given: object) -> Verdict:
     """What a run prints or counts: a number, or a list of them."""
     answer = question.answer
     if not isinstance(answer, tuple):
-        measure = read_measure(_typed(given), "")
+        measure = read_measure(_typed(given), "", _named(question))
         right = [v for v in measure.values if near(v, answer, question.within)]
         number = right[0] if right else measure.raw
         return Verdict(bool(right), float(bool(right)), expected(asked), number=number)
@@ -180,6 +185,11 @@ def grade_trace(question: Trace, asked: Asked, given: object) -> Verdict:
         note: Note = ("study.length", {"given": len(numbers), "wanted": len(answer)})
         return replace(verdict, notes=(note,))
     return verdict
+
+
+def _named(question: Question) -> str:
+    """Where what is counted has its names."""
+    return f"{question.prompt.zh}\n{question.prompt.en}"
 
 
 def _typed(given: object) -> str:

@@ -1,7 +1,7 @@
 """Units as people type them, and turning one into another. GB and GiB are never the same thing.
 
-Only what can be converted counts as a unit: bytes, time, operations, watts. Words for what is
-counted (tokens, 张, micro-batches) are not checked: 8 is 8.
+Only what can be converted counts as a unit: bytes, time, operations, watts. What is counted
+(tokens, 张, micro-batches) has a name, and 8 is 8: `familiar` says whether it is one at all.
 """
 
 import re
@@ -14,6 +14,7 @@ _SI = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
 _LONG = {
     "kilo": "k", "mega": "m", "giga": "g", "tera": "t", "peta": "p", "exa": "e",
     "kibi": "ki", "mebi": "mi", "gibi": "gi", "tebi": "ti", "pebi": "pi",
+    "千兆": "g", "兆": "m", "吉": "g", "太": "t", "拍": "p",
 }  # fmt: skip
 _TIMES = {
     "s": 1, "sec": 1, "second": 1, "秒": 1, "秒钟": 1, "ms": 1e-3, "millisecond": 1e-3,
@@ -28,6 +29,13 @@ _SYMBOL = re.compile(
     r"(b|byte|字节|bit|比特|bps|flop|flops|wh|w|j|hz)",
 )
 _PER_SECOND = re.compile(r"(?:每秒|/秒|\s+per\s+second)$")
+_COUNTERS = "个次步层块条份张卡倍轮组种段行列位台片批对趟级遍"
+_COUNTED = frozenset({
+    "token", "step", "layer", "rank", "stage", "param", "parameter", "batch", "microbatch",
+    "sample", "sequence", "element", "message", "chunk", "block", "node", "head", "slot", "bucket",
+    "shard", "replica", "call", "iteration", "copy", "copies", "time", "op", "operation", "参数", "元素",
+})  # fmt: skip
+_PIECE = re.compile(r"[^\W_a-z]+|[a-z][\w-]*")
 # What is counted has a name; `p` or `2` after a number is the rest of a sum that was not read.
 _NAME = re.compile(r"(?![a-zA-Z](?:-|$))[^\W\d_]\w*(?:-[^\W\d_]\w*)*")
 
@@ -68,6 +76,17 @@ def read_unit(text: str, asked: Unit | None) -> list[Unit]:
     return [_joined(combination) for combination in product(*factors)][:64]
 
 
+def familiar(word: str, said: str) -> bool:
+    """Whether it names something that is counted: here, as `said` has it, or in general."""
+    said = said.casefold()
+    named = {_stem(each) for each in (*_PIECE.findall(said), *_COUNTED, *_RANKS)}
+    for piece in _PIECE.findall(word.casefold()):
+        bare = piece if len(piece) > 1 and piece in said else piece.lstrip(_COUNTERS)
+        if bare and _stem(bare) not in named and (bare.isascii() or bare not in said):
+            return False
+    return True
+
+
 def _words(text: str) -> list[str]:
     words = [word for word in re.split(r"[\s·*⋅]+", text) if word]
     parts: list[str] = []
@@ -88,6 +107,10 @@ def _single(word: str) -> str:
     return word[:-1] if len(word) > 2 and word.endswith("s") and word != "bps" else word
 
 
+def _stem(word: str) -> str:
+    return _single(word).removesuffix("e")
+
+
 def _readings(word: str, asked: Unit | None) -> list[_Factor]:
     """Everything one word may be, the likeliest first; nothing if it is no unit at all."""
     found: list[_Factor] = []
@@ -102,8 +125,9 @@ def _readings(word: str, asked: Unit | None) -> list[_Factor]:
     prefixed = _SYMBOL.fullmatch(lower) or _SYMBOL.fullmatch(single)
     if prefixed:
         found += _symbol(prefixed[1] or "", prefixed[2], word, asked)
-    if single in _TIMES and word not in ("M", "D", "H"):
-        found.append(_Factor(_TIMES[single], (("second", 1),)))
+    time = _TIMES.get(_single(word))
+    if time and word not in ("M", "D", "H"):
+        found.append(_Factor(time, (("second", 1),)))
     many = magnitude(word)
     if asked and asked.dimensions and lower in ("k", "m", "g", "t", "ki", "mi", "gi", "ti"):
         # "80G" where GB or GiB is asked: the prefix alone, of whichever family was asked.

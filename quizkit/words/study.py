@@ -49,6 +49,14 @@ WORDS: Words = {
         "zh": "不认识单位“{typed}”。这里问的是 {asked}，也可以不写单位。",
         "en": "“{typed}” is no unit known here. The question asks for {asked}; the unit may be left out.",
     },
+    "unknown_tail": {
+        "zh": "数后面的“{typed}”看不懂。只写数就行。",
+        "en": "What “{typed}” after the number means is not clear. The number alone will do.",
+    },
+    "which_unit": {
+        "zh": "{typed} 是什么单位？没写单位就按 {asked} 算；指的是别的单位，请写上。",
+        "en": "{typed} of what? Without a unit it is read as {asked}; if you mean another unit, write it.",
+    },
     "pick_one": {"zh": "单选题，请选一个。", "en": "Pick one option."},
     "pick_some": {"zh": "请至少选一个。", "en": "Pick at least one option."},
     "no_such_option": {

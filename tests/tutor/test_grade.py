@@ -133,6 +133,23 @@ def test_what_is_no_number_is_asked_again(bank: Bank, given: object):
         verdict(bank, "comm/buffer", given)
 
 
+@pytest.mark.parametrize("given", ["1.29世界", "1.5 foo", "3/11 foo"])
+def test_a_number_with_a_word_nobody_knows_is_asked_again(bank: Bank, given: str):
+    for question in ("comm/ring-share", "comm/idle-share", "comm/buffer", "pp/trace-number"):
+        with pytest.raises(UnreadableError):
+            verdict(bank, question, given)
+
+
+@pytest.mark.parametrize("given", ["17179869184", "16*2^30", "1.718e10"])
+def test_right_but_for_a_unit_that_was_not_said(bank: Bank, given: str):
+    with pytest.raises(UnreadableError) as asked:
+        verdict(bank, "comm/buffer", given)
+    assert asked.value.note == ("study.which_unit", {"typed": given, "asked": "GiB"})
+    assert verdict(bank, "comm/buffer", f"{given} bytes").right
+    assert not verdict(bank, "comm/buffer", f"{given} GiB").right
+    assert not verdict(bank, "comm/buffer", "16000000000").right
+
+
 def test_order_counts_pairs(bank: Bank):
     assert verdict(bank, "pp/order", ["forward", "send", "backward", "step"]).right
     swapped = verdict(bank, "pp/order", ["send", "forward", "backward", "step"])

@@ -118,6 +118,19 @@ def test_commas_of_a_list_group_digits_only_between_spaces():
         ("12 GB左右", "GB", 12),
         ("4 KB/token", "bytes/token", 4000),
         ("700 W", "kW", 0.7),
+        ("1.5千兆", "GB", 1.5),
+        ("1.5 千兆字节", "GB", 1.5),
+        ("1.5吉字节", "GB", 1.5),
+        ("1.5 吉", "GB", 1.5),
+        ("1.5 G字节", "GB", 1.5),
+        ("1500兆字节", "GB", 1.5),
+        ("12 兆比特", "MB", 1.5),
+        ("2 太字节", "GB", 2000),
+        ("16 GB/卡", "GB", 16),
+        ("16 GB per GPU", "GB", 16),
+        ("8 个 rank", "", 8),
+        ("3 steps", "", 3),
+        ("16 micro-batches", "", 16),
     ],
 )
 def test_units_are_understood(typed: str, asked: str, value: float):
@@ -141,8 +154,25 @@ def test_another_dimension_has_no_value(typed: str, asked: str):
         ("4 3", ""),
         ("12 (p-1)", ""),
         ("12 p-m", ""),
+        ("1.29世界", ""),
+        ("8 foo", ""),
+        ("8 foo", "GPUs"),
+        ("8 foo", "ms"),
+        ("4 KB 世界", "KB"),
+        ("4 KB/世界", "bytes/token"),
+        ("3 兆", ""),
+        ("1.5 千兆", ""),
+        ("0.5 ranksoftheworld", ""),
     ],
 )
 def test_a_rest_nobody_can_read_is_asked_again(typed: str, asked: str):
     with pytest.raises(UnreadableError):
         read_measure(typed, asked)
+
+
+@pytest.mark.parametrize("typed", ["6 buckets", "6 个桶", "6桶", "6 个 Bucket"])
+def test_what_is_counted_is_named_as_the_question_names_it(typed: str):
+    said = "梯度分成几个桶？ How many gradient buckets are there?"
+    assert read_measure(typed, "", said).values == (6,)
+    with pytest.raises(UnreadableError):
+        read_measure(typed.replace("桶", "筐").replace("ucket", "asket"), "", said)
