@@ -140,7 +140,11 @@ def alone(model, batch, steps):
 
 
 def main(
-    batch: int = 33, fast: float = 3.0, slow: int = 1, steps: int = 3, width: int = 12
+    batch: int = 33,  # rows of the batch, of all ranks together
+    fast: float = 3.0,  # rows a fast rank goes through in a unit of time; a slow one does 1
+    slow: int = 1,  # how many ranks are slow, the last ones; 0: none
+    steps: int = 3,  # training steps with each split
+    width: int = 12,  # numbers in a row; a layer's weight is width x width
 ) -> Metrics:
     """Train with the batch split evenly and by speed; the last `slow` ranks have speed 1."""
     from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
@@ -262,7 +266,6 @@ BREAKS = {
         source="optimizers built on each rank with a learning rate for its own batch size",
     ),
 }
-
 
 if __name__ == "__main__":
     run(__file__)

@@ -166,13 +166,13 @@ def with_torch(weights, changes, keep):
 
 
 def main(
-    every: int = 4,
-    rate: float = 0.2,
-    steep: float = 3.0,
-    outer_momentum: float = 0.3,
-    late_rate: float = 0.7,
-    rounds: int = 3,
-    width: int = 12,
+    every: int = 4,  # steps alone between two averagings, H
+    rate: float = 0.2,  # learning rate of each step, alone or together
+    steep: float = 3.0,  # how steep (a) the last rank's loss is; rank 0's is 1
+    outer_momentum: float = 0.3,  # momentum of the step along what a round changed
+    late_rate: float = 0.7,  # learning rate of the 20 steps with gradients late and in time
+    rounds: int = 3,  # averagings in which all-reduces are counted
+    width: int = 12,  # weights of the model
 ) -> Metrics:
     """Losses a/2 (w - c)^2 on each rank: a from 1 to --steep, c from 0 to 1, first rank to last."""
     if not (1 <= every <= 1000 and 0 <= outer_momentum <= 0.9 and rounds >= 1 and width >= 1):

@@ -1,14 +1,12 @@
 """DDP reduces in backward, if forward said so: K micro-batches take K all-reduces, or 1, or none.
 
 The trick
-    A hook on each weight fires when backward has added to its gradient; when all have fired, one
-    all-reduce averages the bucket, Psi bytes, and every rank sends 2(N-1)/N Psi. `step()` sends
-    nothing. Whether a backward will reduce is settled earlier, when its forward arms the hooks. So
-    no_sync must hold the forward: around backward alone it changes nothing.
+    A weight's hook fires once backward has added to its .grad; the last one starts one all-reduce
+    of the bucket, Psi bytes: every rank sends 2(N-1)/N Psi, and `step()` nothing. Forward armed the
+    hooks, or not: so no_sync must hold the forward. Around backward alone it changes nothing.
 
-    Reducing after every one of K backwards, or once after the last, gives the same gradient: what
-    is in .grad already is the same on all ranks, and the mean of equals leaves it alone. Never
-    reducing does not: each replica walks off on its own, and no error is raised.
+    To reduce after each of K backwards or once after the last comes to the same: what is in .grad
+    already is equal on all ranks, and so is its mean. Never reducing parts the replicas silently.
 
 Watch
     gradient_bytes (shared)       bytes of the bucket, Psi
@@ -18,8 +16,8 @@ Watch
     rounds_forward (shared)       all-reduces a step, only the first K-1 forwards in no_sync
     rounds_backward (shared)      all-reduces a step, only the first K-1 backwards in no_sync
     torch_rounds_every (shared)   torch DDP's all-reduces a step, each backward reducing
-    torch_rounds_once (shared)    torch DDP's all-reduces a step, first K-1 in no_sync
-    torch_rounds_none (shared)    torch DDP's all-reduces a step, all K in no_sync
+    torch_rounds_once (shared)    torch DDP's all-reduces a step, first K-1 micro-batches in no_sync
+    torch_rounds_none (shared)    torch DDP's all-reduces a step, all K micro-batches in no_sync
     torch_rounds_forward (shared)   torch DDP's all-reduces a step, only K-1 forwards in no_sync
     torch_rounds_backward (shared)  torch DDP's all-reduces a step, only K-1 backwards in no_sync
     sent_bytes_every              bytes sent in one step, forward to update, each backward reducing
@@ -30,8 +28,7 @@ Watch
     sent_in_step                  bytes sent while the optimizer took its step, in all five ways
     time_every (shared)           virtual length of a step: F 1, B 2, an all-reduce 3, no overlap
     time_once (shared)            virtual length of a step with one all-reduce, no overlap
-    grad_error (shared)           first step, all ways that reduce: largest difference of the
-                                  gradient from one process on the global batch
+    grad_error (shared)           first step, all ways that reduce: gradient's error, largest
     grad_error_none               first step, nothing reduced: error of this rank's gradient
     drift (shared)                largest distance between replicas' weights, all ways that reduce
     drift_none (shared)           largest distance between replicas' weights, nothing reduced
@@ -164,9 +161,8 @@ def with_torch(block, mode, inputs, targets, steps):
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 
-    # gloo takes a tensor from host memory only; one bucket, so that a call is a round.
-    place = torch.device("cpu") if dist.get_backend() == "gloo" else device()
-    replica = DistributedDataParallel(deepcopy(block).to(place), bucket_cap_mb=1024)
+    place = torch.device("cpu") if dist.get_backend() == "gloo" else device()  # gloo: host only
+    replica = DistributedDataParallel(deepcopy(block).to(place), bucket_cap_mb=1024)  # one bucket
     calls = []
 
     def hook(_, bucket):
@@ -198,7 +194,12 @@ def apart(weights):
     return max((max_error(each, first) for each in others), default=0.0)
 
 
-def main(microbatches: int = 3, steps: int = 2, rows: int = 4, width: int = 8) -> Metrics:
+def main(
+    microbatches: int = 3,  # micro-batches of each rank in a step, K
+    steps: int = 2,  # training steps in each of the five ways
+    rows: int = 4,  # rows of a micro-batch
+    width: int = 8,  # numbers in a row; a layer's weight is width x width
+) -> Metrics:
     """Accumulate in five ways, with our reducer and with torch's."""
     if min(microbatches, steps, rows, width) < 1:
         refuse("microbatches, steps, rows and width start at 1")
@@ -206,8 +207,7 @@ def main(microbatches: int = 3, steps: int = 2, rows: int = 4, width: int = 8) -
     blocks = [Layer(width, width, **like) for _ in range(2)]
     shape = ranks(), microbatches, rows, width
     inputs, targets = torch.randn(*shape, **like), torch.randn(*shape, **like)
-    # Micro-batches are equally large here, so that plain means are right.
-    batch = inputs.flatten(0, 1), targets.flatten(0, 1)
+    batch = inputs.flatten(0, 1), targets.flatten(0, 1)  # equally large: plain means are right
     gradient, weights = alone(deepcopy(blocks), *batch, steps)
     mine = [*inputs[rank()]], [*targets[rank()]]
 

@@ -151,12 +151,12 @@ def torch_step(gradient, r):
 
 
 def main(
-    height: int = 48,
-    width: int = 32,
-    factor_rank: int = 2,
-    steps: int = 6,
-    decay: float = 0.7,
-    spread: float = 0.1,
+    height: int = 48,  # rows of the gradient, n
+    width: int = 32,  # columns of the gradient, m
+    factor_rank: int = 2,  # columns of P and of Q, r
+    steps: int = 6,  # steps, all on the same gradient
+    decay: float = 0.7,  # a singular value of the common part over the one before; the first is 1
+    spread: float = 0.1,  # about the norm of what each rank's gradient has of its own
 ) -> Metrics:
     """Average matrices whose directions weigh less and less, and a spread on each rank."""
     n, r, least = ranks(), factor_rank, min(height, width)

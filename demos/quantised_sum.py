@@ -77,8 +77,7 @@ def half_hook(state, bucket):
 
 def ddp_gradient(gradient, hook):
     """The gradient after DDP has had the hook combine it."""
-    # gloo takes tensors from host memory only.
-    where = torch.device("cpu") if dist.get_backend() == "gloo" else device()
+    where = torch.device("cpu") if dist.get_backend() == "gloo" else device()  # gloo: host only
     model = DistributedDataParallel(torch.nn.Linear(len(gradient), 1, bias=False).to(where))
     model.register_comm_hook(None, hook)
     model(gradient.to(where)).sum().backward()  # of w * x, the gradient is x
@@ -116,10 +115,7 @@ def unpack(message):
 
 
 def sum_codes(row, top):
-    """Add int8 codes of at most `top` in a ring, on a scale that all ranks have agreed on.
-
-    Gives the sum of the codes and the mean it stands for.
-    """
+    """Add int8 codes of at most `top` in a ring, on one scale: their sum, and the mean it means."""
     scale = everyone(row.abs().max().item()).max().float().to(row.device) / top
     total = ring_sum(encode(row, scale)[0])
     return total, total * scale / ranks()
@@ -176,7 +172,11 @@ def one_process(rows):
     return [torch.cat(hops) / n, torch.cat(owner) / n, everything / n]
 
 
-def main(elements: int = 1200, spread: float = 0.5, peak: float = 40000.0) -> Metrics:
+def main(
+    elements: int = 1200,  # entries of the gradient
+    spread: float = 0.5,  # standard deviation of what each rank has of its own; of the rest it is 1
+    peak: float = 40000.0,  # largest entry on every rank, after scaling
+) -> Metrics:
     """Average gradients that are alike but for a spread; loss scaling has made them large."""
     if elements < 1 or not (0 <= spread <= 100 and 1e-9 <= peak <= 60000):
         refuse("take 1 element or more, a spread of 0 to 100 and a peak of 1e-9 to 60000")
@@ -191,7 +191,7 @@ def main(elements: int = 1200, spread: float = 0.5, peak: float = 40000.0) -> Me
     exact, chunk = rows.double().mean(0), len(row) // n
 
     def error(mean):
-        return ((mean.double() - exact).norm() / exact.norm()).item()
+        return everyone(((mean.double() - exact).norm() / exact.norm()).item()).max().item()
 
     sums = {"fp32": lambda: ring_sum(row) / n, "fp16": lambda: ring_sum(row.half() / n).float()}
     tops, means, sent, totals = {"wrapped": 127, "room": 127 // n}, {}, {}, {}

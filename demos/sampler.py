@@ -156,15 +156,15 @@ def never(counts):
 
 
 def main(
-    samples: int = 10,
-    batch: int = 2,
-    epochs: int = 3,
-    drop_last: bool = False,
-    mistakes: int = 1,
-    stop: int = 1,
-    before: int = 0,
-    after: int = 0,
-    seed: int = 0,
+    samples: int = 10,  # samples in all
+    batch: int = 2,  # samples of each rank in a step
+    epochs: int = 3,  # epochs trained
+    drop_last: bool = False,  # whether samples that do not go round are dropped, not filled up
+    mistakes: int = 1,  # how many samples, the first ones, an evaluation gets wrong
+    stop: int = 1,  # steps after which an epoch is broken off
+    before: int = 0,  # ranks until the stop; 0: all of this run
+    after: int = 0,  # ranks that go on; 0: half as many as before, rounded up
+    seed: int = 0,  # seed of the random numbers
 ) -> Metrics:
     """Deal, train, judge; stop after `stop` steps of `before` ranks, go on with `after`."""
     n, me = ranks(), rank()

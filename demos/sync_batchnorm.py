@@ -6,7 +6,7 @@ The trick
     and variance are enough to put the whole together: one gather of 2C + 1 numbers, for C channels
     and any number of samples. Sums of x and of x * x would do as well, but lose digits where the
     mean is large: the variance is then a small difference of large numbers. torch's SyncBatchNorm
-    gathers the same three; it takes no CPU tensors, so batch norm on one process is held against.
+    gathers them too, as 1/std; it takes no CPU tensors, so ours is held against one process.
 
     Every output now hangs on every input of every rank, so the backward needs its sums too: of
     the gradient and of gradient times normalised value, over all ranks. With its own rank's only
@@ -163,13 +163,13 @@ def apart_by(ours, truth):
 
 
 def main(
-    rows: int = 4,
-    extra_rows: int = 3,
-    width: int = 6,
-    apart: float = 10.0,
-    spread: float = 1.0,
-    offset: float = 1000.0,
-    steps: int = 3,
+    rows: int = 4,  # samples of each rank in a batch
+    extra_rows: int = 3,  # how many more of them rank 0 has
+    width: int = 6,  # channels
+    apart: float = 10.0,  # how far a rank's mean lies from the mean of the rank before it
+    spread: float = 1.0,  # standard deviation of a rank's own samples
+    offset: float = 1000.0,  # mean of the numbers whose variance is taken in fp32
+    steps: int = 3,  # batches that the running means have seen, a forward each
 ) -> Metrics:
     """Ranks whose samples lie `apart`; rank 0 has `extra_rows` more of them than the others."""
     if rows < 2 or min(width, steps) < 1 or extra_rows < 0:

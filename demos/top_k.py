@@ -136,12 +136,12 @@ def one_process(feedback, wishes, k, lr, steps):
 
 
 def main(
-    entries: int = 96,
-    k: int = 8,
-    disputed: int = 12,
-    spread: float = 5.0,
-    lr: float = 0.08,
-    steps: int = 50,
+    entries: int = 96,  # entries of the gradient, n
+    k: int = 8,  # entries each rank sends in a step
+    disputed: int = 12,  # how many entries, the first ones, the ranks pull apart
+    spread: float = 5.0,  # how hard they pull; 0: not at all
+    lr: float = 0.08,  # learning rate
+    steps: int = 50,  # training steps
 ) -> Metrics:
     """Train with all entries, with top-k, and with top-k and error feedback."""
     if not (1 <= k <= entries and 0 <= disputed <= entries and steps >= 1):

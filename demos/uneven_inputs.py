@@ -181,7 +181,11 @@ def alone_whole(model, everything):
 
 
 def main(
-    fewest: int = 3, extra: int = 2, rows: int = 4, extra_rows: int = 4, width: int = 8
+    fewest: int = 3,  # batches of rank 0, which has the fewest
+    extra: int = 2,  # how many more the last rank has; ranks between them lie between
+    rows: int = 4,  # samples in a batch
+    extra_rows: int = 4,  # how many more are in a batch of rank 0
+    width: int = 8,  # numbers in a sample; a layer's weight is width x width
 ) -> Metrics:
     """From `fewest` batches on rank 0 to `extra` more on the last; rank 0's may be larger."""
     if min(fewest, rows, width) < 1 or min(extra, extra_rows) < 0:
