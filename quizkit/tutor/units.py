@@ -33,7 +33,8 @@ _COUNTERS = "个次步层块条份张卡倍轮组种段行列位台片批对趟�
 _COUNTED = frozenset({
     "token", "step", "layer", "rank", "stage", "param", "parameter", "batch", "microbatch",
     "sample", "sequence", "element", "message", "chunk", "block", "node", "head", "slot", "bucket",
-    "shard", "replica", "call", "iteration", "copy", "copies", "time", "op", "operation", "参数", "元素",
+    "shard", "replica", "call", "iteration", "copy", "copies", "time", "op",
+    "operation", "参数", "元素",
 })  # fmt: skip
 _PIECE = re.compile(r"[^\W_a-z]+|[a-z][\w-]*")
 # What is counted has a name; `p` or `2` after a number is the rest of a sum that was not read.
