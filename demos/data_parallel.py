@@ -2,11 +2,11 @@
 
 The trick
     Every forward cuts the batch (as `chunk` does: the last devices get less, or nothing), copies
-    the weights to every device with work, runs a thread each and gathers outputs on device 0, for
+    the weights to every device with work, runs a thread for each, gathers outputs on device 0, for
     one mean loss. Backward SUMS gradients into device 0's weights, which alone are updated;
-    replicas are dropped. DDP has a process a device, sends weights once, then rings. Weights out
-    and gradients back are (N-1) Psi each, in total what N ranks of a ring send; but device 0 is an
-    end of all, and one interpreter runs all Python. (Here a device is a place in rank 0's memory.)
+    replicas are dropped. DDP: a process a device, weights sent once, then a ring. Weights out and
+    gradients back are (N-1) Psi each, in total what N ranks of a ring send; but device 0 is an end
+    of all, and one interpreter runs all Python. (Here a device is a place in rank 0's memory.)
 
 Watch
     rows                   rows of the batch on this device
