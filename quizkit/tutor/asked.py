@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from quizkit.bank.draw import draws, fits
 from quizkit.bank.formula import FormulaError
-from quizkit.bank.functions import Number
+from quizkit.bank.functions import Number, Value
 from quizkit.bank.model import Choice, Numeric, Order, Question, Text
 from quizkit.bank.places import put
 from quizkit.errors import UsageError
@@ -83,6 +83,13 @@ def show_number(number: Number) -> str:
     if isinstance(number, float) and number.is_integer() and abs(number) < 1e15:
         number = int(number)
     return str(number) if isinstance(number, int) else f"{number:.6g}"
+
+
+def show_value(value: Value) -> str:
+    """A number, a truth value or a list of them, as short as is honest."""
+    if isinstance(value, list):
+        return "[" + ", ".join(show_value(each) for each in value) + "]"
+    return str(value) if isinstance(value, bool | str) else show_number(value)
 
 
 def _draw(question: Numeric, seed: int) -> dict[str, Number]:

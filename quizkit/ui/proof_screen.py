@@ -14,13 +14,14 @@ from quizkit.bank.model import Numeric
 from quizkit.lab.report import Report
 from quizkit.proof.judge import Judged, key_names
 from quizkit.proof.view import ProofView
-from quizkit.tutor.asked import show_number
+from quizkit.tutor.asked import show_number, show_value
 from quizkit.tutor.desk import Moment
 from quizkit.ui.chart import Chart, charts
 from quizkit.ui.demo_words import DemoWords, demo_words
 from quizkit.ui.halt import halt
 from quizkit.ui.inline import CODE
 from quizkit.ui.parts import RIGHT, WRONG, below, colon, pairs, section
+from quizkit.ui.picked import picked
 from quizkit.ui.report_screen import options, picture, state
 from quizkit.words import Lang, say
 
@@ -43,6 +44,7 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     parts += _checks(proof.report, words, lang)
     parts += _metrics(proof, words, lang)
     parts += _claims(moment, proof, plain)
+    parts += picked(moment, proof, plain)
     parts += _prediction(moment, proof)
     word = say("ui.proved" if proof.holds else "ui.not_proved", lang)
     return [*parts, Text(""), Text(word, RIGHT if proof.holds else WRONG)]
@@ -63,13 +65,6 @@ def _words(name: str) -> set[str]:
     """The words of a schedule's or a metric's name: `two levels` is in `time_two_level`."""
     words = re.findall(r"[a-z]+[0-9]*|[0-9]+[a-z]+", name.lower())
     return {word.removesuffix("s") for word in words}
-
-
-def show_value(value: Value) -> str:
-    """A number, a truth value or a list of them, as short as is honest."""
-    if isinstance(value, list):
-        return "[" + ", ".join(show_value(each) for each in value) + "]"
-    return str(value) if isinstance(value, bool | str) else show_number(value)
 
 
 def _setting(moment: Moment, proof: ProofView, words: DemoWords) -> list[RenderableType]:

@@ -295,6 +295,17 @@ class TestProof:
         assert f"option {place} is refuted" in shown
         assert "all_equal([2, 2, 2], 4)" in shown
         assert "The run bears the answer out" in shown
+        # What was picked, what was measured of it, and what that says: last, before the verdict.
+        said = shown[shown.index("You said") :]
+        assert re.match(
+            r"You said +four\n"
+            r"The run measured +kv_blocks_held = \[2, 2, 2\]\n"
+            r" +This run refutes it\n\nThe run bears",
+            said,
+        )
+        # No run decides about this one.
+        unclaimed = judged("single", given=[0], proof=moment.proof)
+        assert "You said" not in drawn(verdict_screen(unclaimed, 100), 100)
 
     def test_a_planted_bug_shows_the_check_that_fails(self):
         moment = judged("bug", proof=shelf.proof(shelf.asked("bug")))
