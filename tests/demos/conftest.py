@@ -10,6 +10,7 @@ import pytest
 from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import find
 from quizkit.lab.report import Report, Setting
+from quizkit.ui.demo_words import demo_words
 
 Run = Callable[..., dict[str, Any]]
 
@@ -28,7 +29,12 @@ class Lab:
             planted = find(setting.demo).breaks.get(setting.broken or "")
             hangs = planted is not None and planted.expect == "hangs"
             limit = HANGING if hangs else 60.0
-            self.seen[setting] = self.bench.run(setting, limit, device="cpu")
+            report = self.seen[setting] = self.bench.run(setting, limit, device="cpu")
+            # Names that are put together in the run are seen nowhere else.
+            words = demo_words(find(setting.demo), "zh")
+            assert not [
+                check.name for check in report.checks if words.check(check.name) == check.name
+            ]
         return self.seen[setting]
 
 

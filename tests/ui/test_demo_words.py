@@ -1,13 +1,57 @@
 """Every demo says in Chinese all that it says in English; what has no Chinese stays as it is."""
 
+import ast
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from quizkit.errors import LabError
-from quizkit.lab.catalogue import find
+from quizkit.lab.catalogue import Demo, find, names
 from quizkit.ui.demo_words import demo_words
+
+CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+def check_names(demo: Demo) -> Iterator[str]:
+    """The names the demo's source gives its checks, `{}` where one is put together in the run."""
+    for node in ast.walk(ast.parse(demo.story)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            name = node.args[0]
+            if node.func.id == "check" and isinstance(name, ast.Constant):
+                yield str(name.value)
+            elif node.func.id == "check" and isinstance(name, ast.JoinedStr):
+                parts = (p.value if isinstance(p, ast.Constant) else "{}" for p in name.values)
+                yield "".join(map(str, parts))
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_demo_says_everything_in_chinese(name: str) -> None:
+    demo = find(name)
+    told, own = demo_words(demo, "zh"), demo_words(demo, "en")
+    assert told.watch.keys() == own.watch.keys()
+    assert told.breaks.keys() == own.breaks.keys()
+    assert told.options.keys() == own.options.keys()
+    assert all(own.options.values()), own.options  # beside each option's default
+    said = {"law": told.law, "trick": told.trick}
+    said |= {f"watch.{name}": text for name, text in told.watch.items()}
+    said |= {f"options.{name}": text for name, text in told.options.items()}
+    said |= {f"breaks.{name}": text for name, text in told.breaks.items()}
+    said |= {f"checks.{name}": text for name, text in told.checks.items()}
+    # What would be shown: a name spelt another way here than in the demo is not.
+    expected = {each.expect for each in demo.breaks.values()}
+    shown = {each for each in expected if each != "hangs" and not each.startswith("crashes:")}
+    said |= {each: told.check(each) for each in shown}
+    for each in check_names(demo):
+        plain = each.replace("{}", "x")
+        said[each] = told.check(plain)
+    english = {what: text for what, text in said.items() if not CHINESE.search(text)}
+    assert not english
+    assert told.law.endswith("。")
+    assert cell_len(told.law) <= 100
 
 
 def test_a_check_put_together_in_the_run(tmp_path: Path) -> None:
