@@ -1,7 +1,7 @@
 """A proof as a learner sees it: one run, the numbers that decide, every claim of the key."""
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -18,8 +18,8 @@ from quizkit.proof.setting import Bindings
 class ProofView:
     """What `bindings` bound (the learner's own draw if `own`), what came back, what it decides.
 
-    `measured` is the run's value of the number that was asked, where a claim compares one with
-    `answer`; `values` are the metrics the claims name, `demo` says what they are.
+    `measured` is the run's value of the number (or list) that was asked, where claims compare one
+    with `answer`; `values` are the metrics the claims name, `demo` says what they are.
     """
 
     bindings: Bindings
@@ -27,7 +27,7 @@ class ProofView:
     demo: Demo
     report: Report
     judgement: Judgement
-    measured: Number | None
+    measured: Number | list[Number] | None
     values: Mapping[str, Value]
 
     @property
@@ -54,36 +54,67 @@ def view(
     """Hold one run against the key, for showing."""
     run = Run(bindings, report)
     judgement = judge(question, [run], demo)
-    measured: Number | None = None
+    measured: Number | list[Number] | None = None
     values: dict[str, Value] = {}
     if not judgement.reason:
         try:
             names = scope(question, run, demo)
         except FormulaError:
             names = {}
-        for _, _, claim, _ in statements(question):
+        claims = [claim for _, _, claim, _ in statements(question)]
+        for claim in claims:
             metrics = sorted(claim.names & set(report.metrics) & set(names))
             values |= {name: names[name] for name in metrics}
-            if measured is None and "answer" in key_names(question):
-                measured = _compared_with_answer(claim, names)
+        if "answer" in key_names(question):
+            measured = _compared_with_answer(claims, names)
     return ProofView(bindings, own, demo, report, judgement, measured, values)
 
 
-def _compared_with_answer(claim: Formula, names: Mapping[str, Value]) -> Number | None:
-    """The value of what the claim holds against `answer`: x in `isclose(x, answer)`."""
+def _compared_with_answer(
+    claims: Sequence[Formula], names: Mapping[str, Value]
+) -> Number | list[Number] | None:
+    """The value of what claims hold against `answer`: x in `isclose(x, answer)`.
+
+    A list may be held against it number by number: x and y in `x == answer[0] and y == answer[1]`.
+    """
+    parts: dict[int, Number] = {}
+    for left, right in (sides for claim in claims for sides in _compared(claim)):
+        for key, other in ((right, left), (left, right)):
+            match key:
+                case ast.Name(id="answer"):
+                    value = _value(other, names)
+                    if value is not None:
+                        return value
+                case ast.Subscript(ast.Name(id="answer"), ast.Constant(int(place))):
+                    value = _value(other, names)
+                    if value is not None and not isinstance(value, list):
+                        parts.setdefault(place, value)
+                case _:
+                    pass
+    answer = names.get("answer")
+    every = range(len(answer)) if isinstance(answer, list) else ()
+    return [parts[place] for place in every] if parts and {*every} == {*parts} else None
+
+
+def _compared(claim: Formula) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What a claim says to be equal."""
     for node in ast.walk(claim.tree):
         match node:
             case ast.Call(func=ast.Name(id="isclose"), args=[left, right, *_]):
-                sides = [left, right]
+                yield left, right
             case ast.Compare(left, [ast.Eq()], [right]):
-                sides = [left, right]
+                yield left, right
             case _:
-                continue
-        other = [side for side in sides if not (isinstance(side, ast.Name) and side.id == "answer")]
-        if len(other) == 1:
-            try:
-                value = parse(ast.unparse(other[0]))(names)
-            except FormulaError:
-                continue
-            return value if is_number(value) else None
-    return None
+                pass
+
+
+def _value(side: ast.expr, names: Mapping[str, Value]) -> Number | list[Number] | None:
+    """A number, or a list of them."""
+    try:
+        value = parse(ast.unparse(side))(names)
+    except FormulaError:
+        return None
+    if isinstance(value, list):
+        numbers = [each for each in value if is_number(each)]
+        return numbers if len(numbers) == len(value) else None
+    return value if is_number(value) else None

@@ -10,22 +10,20 @@ from rich.text import Text
 
 from quizkit.bank.formula import Formula, FormulaError, parse
 from quizkit.bank.functions import Value
-from quizkit.bank.model import Numeric
 from quizkit.lab.report import Report
 from quizkit.proof.judge import Judged, key_names
 from quizkit.proof.view import ProofView
-from quizkit.tutor.asked import show_number, show_value
+from quizkit.tutor.asked import show_value
 from quizkit.tutor.desk import Moment
 from quizkit.ui.chart import Chart, charts
 from quizkit.ui.demo_words import DemoWords, demo_words
 from quizkit.ui.halt import halt
 from quizkit.ui.inline import CODE
-from quizkit.ui.parts import RIGHT, WRONG, below, colon, pairs, section
+from quizkit.ui.parts import RIGHT, WRONG, below, colon, section
 from quizkit.ui.picked import picked
+from quizkit.ui.predicted import predicted
 from quizkit.ui.report_screen import options, picture, state
 from quizkit.words import Lang, say
-
-_CLOSE = 1e-9
 
 
 def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[RenderableType]:
@@ -45,7 +43,7 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     parts += _metrics(proof, words, lang)
     parts += _claims(moment, proof, plain)
     parts += picked(moment, proof, plain)
-    parts += _prediction(moment, proof)
+    parts += predicted(moment, proof, _names(moment, proof))
     word = say("ui.proved" if proof.holds else "ui.not_proved", lang)
     return [*parts, Text(""), Text(word, RIGHT if proof.holds else WRONG)]
 
@@ -84,38 +82,6 @@ def _setting(moment: Moment, proof: ProofView, words: DemoWords) -> list[Rendera
         key = "ui.own" if proof.own else "ui.nearest" if moment.asked.values else "ui.set_to"
         lines.append(Text(say(key, lang, setting=bound), overflow="fold"))
     return lines
-
-
-def _prediction(moment: Moment, proof: ProofView) -> list[RenderableType]:
-    """The learner's number beside the run's, where both are about the same setting."""
-    if proof.measured is None:
-        return []
-    lang, rows = moment.lang, list[tuple[str, RenderableType]]()
-    said = moment.verdict.number if moment.verdict else None
-    comparable = proof.own or not isinstance(moment.question, Numeric)
-    if comparable and said is not None:
-        rows.append((say("ui.predicted", lang), Text(show_number(said), "bold")))
-    measured = Text(show_number(proof.measured), "bold")
-    if comparable and said is not None:
-        measured.append(f"  {_off(said, proof.measured, lang)}", "not bold")
-    rows.append((say("ui.measured", lang), measured))
-    if not comparable and isinstance(moment.question, Numeric):
-        try:
-            key = show_number(moment.question.answer.number(_names(moment, proof)))
-            rows.append((say("ui.key_there", lang), Text(key)))
-        except FormulaError:  # the claims below say what is missing
-            pass
-    return [Text(""), pairs(rows)]
-
-
-def _off(said: float, measured: float, lang: Lang) -> str:
-    gap = abs(said - measured)
-    if gap <= _CLOSE * max(abs(said), abs(measured)):
-        return say("ui.exact", lang)
-    if not measured:
-        return say("ui.off", lang, error=show_number(gap))
-    percent = 100 * gap / abs(measured)
-    return say("ui.off", lang, error=f"{percent:.0f}%" if percent >= 100 else f"{percent:.3g}%")
 
 
 def _metrics(proof: ProofView, words: DemoWords, lang: Lang) -> list[RenderableType]:

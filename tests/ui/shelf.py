@@ -41,6 +41,26 @@ def asked(name: str, seed: int = 1) -> Asked:
     return ask(question, seed, code(question))
 
 
+def traced(folder: Path, answer: list[int], claims: list[str]) -> Question:
+    """A prediction of a list, claimed of the pipeline's run."""
+    path = folder / "pp" / "traced.yaml"
+    path.parent.mkdir(exist_ok=True)
+    said = {
+        "kind": "trace", "level": 2, "function": "main", "answer": answer,
+        "prompt": {"zh": "多少？", "en": "How many?"}, "explain": {"zh": "数。", "en": "Count."},
+        "proof": {"demo": "pipeline", "claims": claims},
+    }  # fmt: skip
+    path.write_text(json.dumps(said), encoding="utf-8")
+    return Bank.load(folder).questions["pp/traced"]
+
+
+def run_of(question: Question, name: str) -> ProofView:
+    """A run that was really made, held against a question without numbers of its own."""
+    report = Report.from_json(json.loads((_REPORTS / f"{name}.json").read_text(encoding="utf-8")))
+    assert question.proof
+    return view(question, {}, False, report, find(question.proof.demo))
+
+
 def proof(asked: Asked, own: bool = True) -> ProofView:
     """A run that was really made, held against the question's key."""
     question = asked.question

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -11,6 +12,7 @@ from rich.console import Console, RenderableType
 from quizkit.bank.formula import parse
 from quizkit.bank.functions import Value
 from quizkit.bank.model import Numeric, Text
+from quizkit.tutor.asked import ask
 from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.grade import grade
 from quizkit.ui import keymap, linebreak
@@ -281,12 +283,44 @@ class TestProof:
         assert "isclose(bubble_1f1b, answer)  the trap is refuted" in shown
         assert "The run does not bear the answer out" in shown
 
-    def test_another_setting_than_the_learners_compares_nothing_of_theirs(self):
+    def test_of_another_setting_the_run_and_the_learner_each_have_their_own_key(self):
         proof = shelf.proof(shelf.asked("number"), own=False)
         shown = drawn(verdict_screen(judged("number", proof=proof), 100), 100)
-        assert "You predicted" not in shown
         assert "the nearest that the question lists: p=4, m=3" in shown
-        assert re.search(r"The key says for it\s+0\.5", shown)
+        rows = [r"You predicted\s+1", r"The key for your numbers\s+0\.5  off by 100%"]
+        rows += [r"The run measured\s+0\.5", r"The key says for it\s+0\.5"]
+        assert re.search("\n".join(rows) + "\n", shown), shown
+
+    def test_without_a_number_of_the_learners_the_run_stands_by_itself(self):
+        proof = shelf.proof(shelf.asked("number"), own=False)
+        moment = judged("number", proof=proof)
+        moment = replace(moment, given=None, verdict=grade(moment.asked, None))
+        shown = drawn(verdict_screen(moment, 100), 100)
+        assert "You predicted" not in shown
+        assert "The key for your numbers" not in shown
+        assert re.search(r"The run measured\s+0\.5\n", shown)
+
+    @pytest.mark.parametrize(
+        "claims",
+        [
+            ["peak_live_1f1b == answer"],
+            [f"peak_live_1f1b[{rank}] == answer[{rank}]" for rank in (0, 1)]
+            + ["answer[3] == peak_live_1f1b[3] and peak_live_1f1b[2] == answer[2]"],
+        ],
+    )
+    def test_a_list_that_was_traced_stands_beside_the_measured_one(
+        self, tmp_path: Path, claims: list[str]
+    ):
+        question = shelf.traced(tmp_path, [3, 3, 2, 1], claims)
+        proof = shelf.run_of(question, "pipeline")
+        asked = ask(question, 1, shelf.code(question))
+        for given, row in (("4,3,2,1", r"\[3, 3, 2, 1\]"), ("3 3 2 1", ".*  exactly that")):
+            verdict = grade(asked, given)
+            moment = Moment("verdict", asked, "en", 1, given=given, verdict=verdict, proof=proof)
+            shown = drawn(verdict_screen(moment, 100), 100)
+            said = given.replace(" ", ",").replace(",", ", ")
+            told = rf"You predicted\s+\[{said}\]\nThe run measured\s+{row}\n"
+            assert re.search(told, shown), shown
 
     def test_a_wrong_option_is_refuted_by_its_place_on_the_screen(self):
         moment = judged("single", proof=shelf.proof(shelf.asked("single")))
