@@ -192,7 +192,13 @@ class LineAsking:
             self.lines.show(help_screen(state, self.lang, last, "lines", idle))
             return None
         if command and keymap.allows(state, command):
-            return Command(cast("CommandName", command), rest.strip() or None, draft, draft.unsent)
+            said = rest.strip() or None
+            if command == "flag" and not said and not self.moment.flagged:
+                try:
+                    said = self._word()
+                except KeyboardInterrupt:  # at this prompt it ends the flag alone
+                    return None
+            return Command(cast("CommandName", command), said, draft, draft.unsent)
         if command:  # known, but for another moment: `:p` before there is an answer
             self.lines.tell(say("ui.line_not_now", self.lang, command=word))
             return None
@@ -200,6 +206,11 @@ class LineAsking:
             self._unread(line.strip())
             return None
         return line.strip()
+
+    def _word(self) -> str | None:
+        """What is wrong with the question, if there is more to say than that something is."""
+        self.lines.tell(say("ui.flag_asked", self.lang))
+        return (self.lines.read(_PROMPT) or "").strip() or None
 
     def _end(self, draft: Draft) -> Command:
         self.ended = True

@@ -85,12 +85,45 @@ def test_commands_begin_with_a_colon(written: str, command: str):
         assert said.name == command
 
 
-def test_a_flag_takes_the_rest_of_its_line():
-    assert meet(asking("single"), ":f two are right\n")[0] == Command(
-        "flag",
-        "two are right",
-        draft=meet(asking("single"), ":f\n")[0].draft,  # type: ignore[union-attr]
-    )
+@pytest.mark.parametrize(
+    ("written", "word"),
+    [
+        (":f two are right\n", "two are right"),
+        (":f\nunclear wording\n", "unclear wording"),
+        (":f\n  \n", None),
+        (":f", None),
+    ],
+)
+@pytest.mark.parametrize("name", ["single", "essay"])
+def test_a_flag_takes_the_rest_of_its_line_or_the_next(name: str, written: str, word: str | None):
+    said, told = meet(asking(name), written)
+    assert isinstance(said, Command)
+    assert (said.name, said.value) == ("flag", word)
+    assert ("What is wrong with it?" in told) == ("two" not in written)
+    assert "Cannot read" not in told
+
+
+def test_a_flag_that_is_taken_back_asks_for_no_word():
+    said, told = meet(replace(asking("single"), flagged=True), ":f\n1\n")
+    assert isinstance(said, Command)
+    assert (said.value, "What is wrong" in told) == (None, False)
+
+
+class Interrupted(io.StringIO):
+    """Ctrl-C once the first line has been read, and then more lines."""
+
+    def readline(self, *_: object) -> str:
+        line = super().readline()
+        if line == "^C\n":
+            raise KeyboardInterrupt
+        return line
+
+
+def test_ctrl_c_at_the_word_of_a_flag_ends_the_flag_alone():
+    source = Interrupted("分母\n:f\n^C\nand more\n\n\n")
+    said = LineDesk(source, io.StringIO()).meet(asking("essay"))
+    assert isinstance(said, Given)
+    assert said.value["text"] == "分母\nand more"  # type: ignore[index]
 
 
 def test_what_cannot_be_read_is_asked_again():
