@@ -1,6 +1,8 @@
-"""Ten minutes that find the level to start at: one step up when right, one down when wrong.
+"""Ten minutes that find the level to start at, from answers of which some are lucky guesses.
 
-A staircase settles where about half the answers are right (Levitt, J. Acoust. Soc. Am. 49, 1971).
+Each level has a chance of being the learner's. An answer moves the chances by Bayes' rule: at the
+learner's level or below, a right one is likely; above it, it is a guess. What is asked next is what
+is most open.
 """
 
 from collections.abc import Sequence
@@ -15,12 +17,22 @@ from quizkit.tutor.turns import Turn
 
 MINUTES = 10
 LENGTH = 12
-_FIRST = 2
-_WARM_UP = 3  # answers that only lead to where it begins to be interesting
+_LEVELS = range(1, HIGHEST + 1)
+
+_KNOWS = 0.9
+"""The chance of a right answer at the learner's level, or below it."""
+_GUESSES = 0.25
+"""The chance above it: a quick question has four options."""
+_BEFORE = (3, 3, 3, 2, 2, 2)
+"""How likely each level is before the first answer, from 0: a stranger is rather a beginner."""
+_LIKELY = 0.6
+"""A level is found where it is at least as likely as this that the learner has it, or a higher."""
+_ENOUGH = 2
+"""And where so many answers at it, or above, were right: one may be luck."""
 
 
 class Placement:
-    """Turns of a placement: quick questions, a topic each, the level led by the answers."""
+    """Turns of a placement: quick questions from all topics, the level led by the answers."""
 
     def __init__(self, entries: Sequence[Entry], seed: int, clock: Clock) -> None:
         self.ahead, self.spared = False, 0
@@ -31,23 +43,24 @@ class Placement:
         self._left = sorted(quick, key=lambda each: shuffled(seed, each.id))
         self._size = min(LENGTH, len(self._left))
         self._asked: list[Entry] = []
-        self._steps: dict[str, int] = {}
+        self._right: dict[str, bool] = {}
         self._back: list[Turn] = []
 
     @property
     def level(self) -> int | None:
         """The level found, or None before anything was answered."""
-        met = [each.level for each in self._asked if each.id in self._steps]
-        met.append(self._next_level())
-        settled = met[_WARM_UP:] or met[-1:]
-        return round(sum(settled) / len(settled)) if self._steps else None
+        if not self._right:
+            return None
+        rights = [each.level for each in self._asked if self._right.get(each.id)]
+        backed = [n for n in _LEVELS if sum(level >= n for level in rights) >= _ENOUGH]
+        return max((n for n in backed if self._chance(n) >= _LIKELY), default=1)
 
     def __len__(self) -> int:
         """How many are still to come, if the time lasts."""
         return len(self._back) + self._size - len(self._asked)
 
     def next(self) -> Turn | None:
-        """The question whose level is nearest, of the topic met least."""
+        """The question whose level is nearest to what is most open, of the topic met least."""
         if self._back:
             return self._back.pop()
         now = self._clock()
@@ -56,7 +69,7 @@ class Placement:
             return None
         wanted = self._next_level()
         met = [each.topic for each in self._asked]
-        found = min(self._left, key=lambda each: (met.count(each.topic), abs(each.level - wanted)))
+        found = min(self._left, key=lambda each: (abs(each.level - wanted), met.count(each.topic)))
         self._left.remove(found)
         self._asked.append(found)
         number = Random(f"{self._seed}:{found.id}").getrandbits(31)  # noqa: S311  not a secret
@@ -65,7 +78,7 @@ class Placement:
     def undo(self, turn: Turn, then: Turn | None = None) -> None:
         """Ask that one again, and after it the one that was on the screen."""
         self._back += [each for each in (then, turn) if each]
-        self._steps.pop(turn.question, None)
+        self._right.pop(turn.question, None)
 
     def repeats(self, turn: Turn) -> bool:
         """Nothing comes back: it is no lesson."""
@@ -79,11 +92,19 @@ class Placement:
         return None
 
     def follow(self, question: Question, right: bool) -> None:
-        """One step up or down."""
-        self._steps[question.id] = 1 if right else -1
+        """One more answer to go by."""
+        self._right[question.id] = right
 
     def _next_level(self) -> int:
-        level = _FIRST
-        for step in self._steps.values():
-            level = min(HIGHEST, max(1, level + step))
-        return level
+        """The level of which it is most open whether the learner has it."""
+        return min(_LEVELS, key=lambda level: abs(self._chance(level) - 0.5))
+
+    def _chance(self, level: int) -> float:
+        """How likely it is that the learner has this level, or a higher one."""
+        likely = [float(each) for each in _BEFORE]
+        for each in self._asked:
+            if each.id in self._right:
+                for at in range(len(likely)):
+                    chance = _KNOWS if each.level <= at else _GUESSES
+                    likely[at] *= chance if self._right[each.id] else 1 - chance
+        return sum(likely[level:]) / sum(likely)

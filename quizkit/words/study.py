@@ -128,8 +128,8 @@ WORDS: Words = {
     },
     "place_title": {"zh": "先定个级", "en": "Where to begin"},
     "place_text": {
-        "zh": "最多 {minutes} 分钟、{count} 道选择题，答对升一级，答错降一级，测完新题就从你的水平开始。答案照常记下，题目以后还会来复习。\n\n回车开始；不想测就跳过，从最基础的做起，以后随时可以 `quizkit place`。",
-        "en": "At most {minutes} minutes and {count} multiple-choice questions, one level up when you are right, one down when you are wrong; after that, new questions begin at your level. Answers are kept as always, and come back for review.\n\nEnter begins. Or skip it and start from the basics; `quizkit place` is there at any time.",
+        "zh": "最多 {minutes} 分钟、{count} 道选择题，难度跟着你的回答走，蒙对一两道不会抬高定级；测完，新题就从你的水平开始。答案照常记下，题目以后还会来复习。\n\n回车开始；不想测就跳过，从最基础的做起，以后随时可以 `quizkit place`。",
+        "en": "At most {minutes} minutes and {count} multiple-choice questions, harder or easier as you answer; a lucky guess or two will not raise your level. After that, new questions begin at it. Answers are kept as always, and come back for review.\n\nEnter begins. Or skip it and start from the basics; `quizkit place` is there at any time.",
     },
     "placed": {
         "zh": "定级：第 {level} 级。新题从这里开始；要改：quizkit config level N",
@@ -154,11 +154,12 @@ WORDS: Words = {
     "data_diary": {"zh": "答题记录", "en": "diary "},
     "data_config": {"zh": "设置", "en": "config"},
     "data_cache": {"zh": "缓存（可随时删）", "en": "cache (can be removed at any time)"},
+    "data_backup": {"zh": "旧的答题记录", "en": "copy of the diary"},
     "data_missing": {"zh": "（还没有）", "en": " (not there yet)"},
     "erase_word": {"zh": "删除", "en": "erase"},
     "erase_ask": {
-        "zh": "{file} 里的全部作答都会被删除，无法恢复。确定的话请输入：{word}",
-        "en": "Every answer in {file} will be gone for good. If you mean it, type: {word}",
+        "zh": "{file} 里的全部作答和旁边的旧记录都会被删除，无法恢复。确定的话请输入：{word}",
+        "en": "Every answer in {file}, and every copy beside it, will be gone for good. If you mean it, type: {word}",
     },
     "erase_kept": {"zh": "没有删除任何东西", "en": "Nothing was removed"},
     "erased": {"zh": "已删除 {file}", "en": "Removed {file}"},
