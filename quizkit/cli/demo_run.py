@@ -61,9 +61,11 @@ def run_one(
                 if cancelled.report is None:
                     return 130
                 report = cancelled.report
-        _tell(report, demo, json, spoken, plain)
-        sys.stdout.flush()
-        _draw(report, svg, trace, spoken)
+        try:  # first, as whoever reads the report may stop reading
+            _draw(report, svg, trace, spoken)
+        finally:
+            _tell(report, demo, json, spoken, plain)
+            sys.stdout.flush()
         return 0 if report.verdict == "pass" else _EXITS.get(report.outcome, 1)
 
 

@@ -306,6 +306,27 @@ def test_pictures_are_written_and_only_of_what_was_measured(
     done = quizkit("pipeline", "--gpus", "1", "--svg", tmp_path / "no" / "folder.svg")
     assert done.returncode == 2
     assert "folder.svg" in done.stderr
+    assert "every check holds" in done.stdout  # the report of the run is not lost with it
+
+
+@pytest.mark.demo
+def test_a_reader_that_leaves_early_does_not_lose_the_picture(tmp_path: Path, family) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "quizkit",
+        "demo",
+        "pipeline",
+        "--ranks",
+        "2",
+        "--svg",
+        "a.svg",
+    ]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path, env=env) as run:
+        assert run.stdout
+        run.stdout.close()
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 @pytest.mark.demo
