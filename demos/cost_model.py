@@ -9,10 +9,9 @@ The trick
     2 log2 N rounds of S, rounded up; where both cost the same, the better one changes. All ranks
     of a ring go at the pace of its slowest link: what is slow is on every chunk's way.
 
-    On the virtual clock a message keeps both of its ends busy for --alpha + --beta times bytes, so
-    that model and measurement must agree to the last digit. On the wall clock the same steps are
-    taken: there the line is a rough one, and ranks that share cores and links are slower than a
-    pair that has them to itself.
+    On the virtual clock a message keeps both of its ends busy for --alpha + --beta times bytes, and
+    nobody has to share, so that model and measurement must agree to the last digit. On real
+    machines messages that are under way at once share cores and links: see cost-measured.
 
 Watch
     payload_bytes (shared)     bytes each rank brings to the sum
@@ -28,11 +27,6 @@ Watch
     crossover (shared)         bytes at which ring and tree take as long, from the fitted numbers; 0
                                if the ring needs no more steps
     crossover_clock (shared)   bytes at which ring and tree take as long, from both at two sizes
-    wall_alpha_us (shared)     latency between rank 0 and 1 on the wall clock, in microseconds
-    wall_ns_per_byte (shared)  price of a byte on the wall clock, in nanoseconds
-    wall_misfit (shared)       largest relative error of the line fitted on the wall clock, at the
-                               sizes it was fitted on
-    wall_ring (shared)         the ring on the wall clock, over what the line fitted there predicts
 
 Run
     quizkit demo cost-model --gpus 4
@@ -40,13 +34,10 @@ Run
     torchrun --nproc-per-node 4 demos/cost_model.py
 """
 
-from time import perf_counter
-
 from _bench import (
     Break,
     Metrics,
     all_reduce,
-    barrier,
     check,
     clocked,
     computed,
@@ -70,11 +61,10 @@ import torch
 TOPIC = "comm"
 
 FITTED = (1, 2048, 16384, 65536)  # elements of the messages that are bounced
-REPEATS = 3
 
 
 def free(message, slower=1.0):
-    """The toll where nobody asks how long a message takes on paper."""
+    """The toll where nobody asks how long a message takes."""
 
 
 def bounce(row, toll=free):
@@ -146,17 +136,6 @@ def crossing(alpha, beta):
     return alpha / beta * (n - 1 - depth) / (depth - (n - 1) / n)
 
 
-def on_the_wall(algorithm, *args):
-    """The fastest of a few runs on rank 0, in seconds: what disturbs a run only slows it down."""
-    times = []
-    for _ in range(REPEATS):
-        barrier()
-        start = perf_counter()
-        algorithm(*args)
-        times.append(perf_counter() - start)
-    return everyone(min(times))[0].item()
-
-
 def main(
     elements: int = 840,  # fp64 elements each rank brings to the sum
     alpha: float = 20.0,  # virtual time each message costs, whatever its size
@@ -205,11 +184,6 @@ def main(
     clock = short - (r0 - t0) * (long - short) / ((r1 - t1) - (r0 - t0))
     cross = crossing(alpha_fit, beta_fit)
 
-    wall = [on_the_wall(bounce, row(length)) / 2 for length in FITTED]
-    wall_alpha, wall_beta = fitted(sizes, wall)
-    misfit = max(abs(wall_alpha + wall_beta * s - t) / t for s, t in zip(sizes, wall, strict=True))
-    wall_ring = on_the_wall(ring, row(FITTED[-1])) / ring_time(wall_alpha, wall_beta, sizes[-1])
-
     errors = everyone([max_error(ring(payload), truth), max_error(tree(payload), truth)])
     check("ring and tree equal all_reduce", errors.max().item(), "<", 1e-9)
     check("alpha comes back", abs(alpha_fit / alpha - 1), "<", 1e-9)
@@ -230,10 +204,6 @@ def main(
         "predicted_tree": shared(computed(predicted[1])),
         "crossover": shared(computed(cross)),
         "crossover_clock": shared(clocked(clock)),
-        "wall_alpha_us": shared(clocked(1e6 * wall_alpha)),
-        "wall_ns_per_byte": shared(clocked(1e9 * wall_beta)),
-        "wall_misfit": shared(clocked(misfit)),
-        "wall_ring": shared(clocked(wall_ring)),
     }
 
 

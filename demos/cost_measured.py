@@ -1,0 +1,300 @@
+"""Fit alpha and beta on what you predict: a ping-pong does not price N ranks that send at once.
+
+The trick
+    In a ping-pong one message is under way, and its two ranks have the machine to themselves. In
+    each step of a ring all N ranks send. What they share (cores here, else a NIC or a switch) then
+    serves several at a time, and each waits for the others. So bounce messages for one line
+    alpha + beta bytes, let all ranks shift at once for another, and ask both what a ring takes.
+
+    On the virtual clock ranks that share one of --cores take turns on it, a baton going round: the
+    ping-pong's line is wrong by just the number of ranks on a core, the other by nothing.
+
+    On the wall clock nothing is that clean. Runs of all kinds alternate, so that a busy spell hits
+    each of them, and the fastest of --repeats counts. Lines are judged at sizes they were not
+    fitted on. Ring and tree cross in a range: below it the tree won every time, above it the ring.
+
+Watch
+    at_once_pair (shared)    messages under way at once in a ping-pong, if none has to share a core
+    at_once_all (shared)     messages under way at once in a ring, if none has to share a core
+    ring_messages (shared)   messages each rank sends in a ring all-reduce
+    ring_bytes (shared)      bytes each rank sends in a ring all-reduce of 49152 fp64 numbers
+    clock_off_pair (shared)  virtual time of a ring, over what the ping-pong's line says
+    clock_off_all (shared)   virtual time of a ring, over what the line of shifts at once says
+    alpha_pair_us (shared)   latency of a message in a ping-pong on the wall clock, in microseconds
+    alpha_all_us (shared)    latency of a message while all ranks send, wall clock, in microseconds
+    beta_pair_ns (shared)    price of a byte in a ping-pong on the wall clock, in nanoseconds
+    beta_all_ns (shared)     price of a byte while all ranks send, wall clock, in nanoseconds
+    off_pair (shared)        wall time of a ring over what the ping-pong's line says, where that is
+                             furthest from 1; at sizes that were not fitted
+    off_all (shared)         wall time of a ring over what the line of shifts says, where that is
+                             furthest from 1; at sizes that were not fitted
+    spread (shared)          slowest over fastest of the same ring, at the size where it is largest:
+                             no prediction can be surer than that
+    crossing_line (shared)   bytes at which ring and tree take as long, by the line of shifts; 0 if
+                             the ring needs no more steps
+    tree_won_to (shared)     largest payload, in bytes, at which the tree won every time, and at all
+                             smaller ones; 0 if none
+    ring_won_from (shared)   smallest payload, in bytes, at which the ring won every time, and at
+                             all larger ones; inf if none
+
+Run
+    quizkit demo cost-measured --gpus 4
+    python demos/cost_measured.py --ranks 8 --cores 3 --repeats 9
+    torchrun --nproc-per-node 4 demos/cost_measured.py
+"""
+
+from contextlib import contextmanager
+from itertools import takewhile
+from math import inf, log
+from time import perf_counter
+
+from _bench import (
+    Break,
+    Metrics,
+    all_reduce,
+    barrier,
+    check,
+    clocked,
+    computed,
+    counted,
+    device,
+    everyone,
+    exchange,
+    max_error,
+    rank,
+    ranks,
+    recv,
+    refuse,
+    run,
+    send,
+    shared,
+    virtual_clock,
+    wire,
+)
+
+import torch
+
+TOPIC = "comm"
+
+FITTED = (1, 30_000, 200_000)  # elements of the messages that lines are fitted on
+JUDGED = (96, 49152, 393216)  # elements of the payloads that are predicted
+BATON = 1  # the tag of a core that is handed on
+
+
+def free(message):
+    """The toll where a real clock runs."""
+
+
+def bounce(row, toll=free):
+    """One message from rank 0 to rank 1 and back: one at a time."""
+    for source, target in ((0, 1), (1, 0)):
+        if rank() == source:
+            toll(row)
+            send(row, target)
+        elif rank() == target:
+            recv(row, source)
+
+
+def shifts(row, toll=free):
+    """What a ring does, less its sums: all ranks send to the right at once, 2(N-1) times."""
+    me, n, arriving = rank(), ranks(), torch.empty_like(row)
+    for _ in range(2 * (n - 1)):
+        toll(row)
+        exchange(row, (me + 1) % n, arriving, (me - 1) % n).wait()
+
+
+def ring(row, toll=free):
+    """All-reduce: each chunk is added up on its way round, then handed round once more."""
+    me, n = rank(), ranks()
+    size = -(-len(row) // n)
+    total = torch.cat([row, row.new_zeros(n * size - len(row))])
+    chunks, arriving = total.view(n, size), row.new_empty(size)
+    for step in range(2 * (n - 1)):
+        out, into = chunks[(me - step) % n], chunks[(me - step - 1) % n]
+        toll(out)
+        exchange(out, (me + 1) % n, arriving, (me - 1) % n).wait()
+        into.copy_(into + arriving if step < n - 1 else arriving)
+    return total[: len(row)]
+
+
+def tree(row):
+    """All-reduce: halve the ranks that still hold something, then undo the halving."""
+    me, n, total, arriving = rank(), ranks(), row.clone(), torch.empty_like(row)
+    reaches = [2**k for k in range((n - 1).bit_length())]
+    for reach, up in [(r, True) for r in reaches] + [(r, False) for r in reversed(reaches)]:
+        child, parent = me % (2 * reach) == reach, me % (2 * reach) == 0 and me + reach < n
+        other = me - reach if child else me + reach
+        if child if up else parent:
+            send(total, other)
+        elif parent if up else child:
+            recv(arriving, other)
+            total = total + arriving if up else arriving.clone()
+    return total
+
+
+@contextmanager
+def turn(cores):
+    """This rank's turn on its core: after the ranks before it there, who hand it on."""
+    me, n, baton = rank(), ranks(), torch.zeros(1).to(device())
+    last = me + (n - 1 - me) // cores * cores
+    if me >= cores:
+        recv(baton, me - cores, BATON)
+    yield
+    if last > me:
+        send(baton, me + cores, BATON)
+    elif me >= cores:
+        send(baton, me % cores, BATON)
+    if me < cores and last > me:  # the next step begins when all have had their turn
+        recv(baton, last, BATON)
+
+
+def fitted(times, messages):
+    """The line through times of so many messages in a row: alpha and beta, by relative error."""
+    points = zip(FITTED, times, strict=True)
+    rows = [(messages / time, messages * 8 * size / time) for size, time in points]
+    aa, ab, bb = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
+    a, b = (sum(row[i] for row in rows) for i in (0, 1))
+    alpha, beta = (a * bb - b * ab) / (aa * bb - ab**2), (b * aa - a * ab) / (aa * bb - ab**2)
+    if min(alpha, beta) < 0:  # noise: nothing has a price below 0
+        return (a / aa, 0.0) if beta < 0 else (0.0, b / bb)
+    return alpha, beta
+
+
+def ring_time(line, elements):
+    """What a line says of a ring."""
+    return 2 * (ranks() - 1) * (line[0] + line[1] * 8 * -(-elements // ranks()))
+
+
+def crossing(alpha, beta):
+    """The payload at which ring and tree take as long; 0 where the ring needs no more steps."""
+    n, depth = ranks(), (ranks() - 1).bit_length()
+    steps = n - 1 - depth
+    return steps and (alpha / beta * steps / (depth - (n - 1) / n) if beta else inf)
+
+
+def row_of(elements):
+    """What a rank brings."""
+    return torch.randn(elements, dtype=torch.float64).to(device()) + rank()
+
+
+def on_the_clock(algorithm, elements, cores, alpha, beta, drawn=""):
+    """Virtual time of an algorithm on so many cores."""
+    with virtual_clock(drawn or "not drawn") as clock:
+
+        def toll(message):
+            with turn(cores):
+                if drawn:
+                    clock.spend(alpha + beta * message.nbytes, "M")
+                else:
+                    clock.now += alpha + beta * message.nbytes
+
+        algorithm(row_of(elements), toll)
+        return clock.makespan()
+
+
+def on_the_wall(repeats, **runs):
+    """All times of each run, in seconds until its last rank is done: in turns, not in a row."""
+    times = {name: [] for name in runs}
+    for _ in range(repeats):
+        for name, (algorithm, row) in runs.items():
+            barrier()
+            start = perf_counter()
+            algorithm(row)
+            if row.is_cuda:
+                torch.cuda.synchronize()  # there, calls return before they are done
+            times[name].append(everyone(perf_counter() - start).max().item())
+    return times
+
+
+def main(
+    cores: int = 2,  # cores that the ranks share on the virtual clock
+    alpha: float = 20.0,  # virtual time on a core that each message costs, whatever its size
+    beta: float = 0.01,  # virtual time on a core that each byte of a message adds
+    repeats: int = 5,  # runs on the wall clock, of which the fastest counts
+) -> Metrics:
+    """Fit a line on a ping-pong and one on shifts at once; let both predict rings."""
+    n, payload = ranks(), JUDGED[1]
+    if n < 2:
+        refuse("a message needs two ranks: take --ranks 2 or more")
+    if cores < 1 or repeats < 1 or beta <= 0 or not 1 <= alpha / beta <= 1e6:
+        refuse("take 1 core or more, 1 repeat or more, and an alpha of 1 to 1000000 times beta")
+
+    # The virtual clock: nobody shares anything in a ping-pong, all do in a ring.
+    prices = alpha, beta
+    pair = fitted([on_the_clock(bounce, size, n, *prices) for size in FITTED], 2)
+    every = [on_the_clock(shifts, size, cores, *prices) for size in FITTED]
+    every = fitted(every, 2 * (n - 1))
+    one = alpha + beta * 8 * 1000
+    at_once = (
+        2 * one / on_the_clock(bounce, 1000, n, *prices, "ping-pong"),
+        2 * (n - 1) * n * one / on_the_clock(shifts, 1000, n, *prices),
+    )
+    time = on_the_clock(ring, payload, cores, *prices, "ring")
+    off_pair, off_all = time / ring_time(pair, payload), time / ring_time(every, payload)
+
+    row = row_of(payload)
+    truth = all_reduce(row.clone())
+    with wire() as sent:
+        total = ring(row)
+    counts = 16 * (n - 1) * -(-payload // n)
+    errors = everyone([max_error(total, truth), max_error(tree(row), truth)])
+
+    # The wall clock.
+    runs = {f"{how.__name__} {s}": (how, row_of(s)) for s in FITTED for how in (bounce, shifts)}
+    runs |= {f"{how.__name__} {s}": (how, row_of(s)) for s in JUDGED for how in (ring, tree)}
+    wall = on_the_wall(repeats, **runs)
+    best = {name: min(times) for name, times in wall.items()}
+    wall_pair = fitted([best[f"bounce {s}"] for s in FITTED], 2)
+    wall_all = fitted([best[f"shifts {s}"] for s in FITTED], 2 * (n - 1))
+    rings = [(best[f"ring {s}"], s) for s in JUDGED]
+    off = [[t / ring_time(line, s) for t, s in rings] for line in (wall_pair, wall_all)]
+    duels = [(8 * s, [*zip(wall[f"ring {s}"], wall[f"tree {s}"], strict=True)]) for s in JUDGED]
+    tree_won = takewhile(lambda duel: all(r > t for r, t in duel[1]), duels)
+    ring_won = takewhile(lambda duel: all(r < t for r, t in duel[1]), reversed(duels))
+
+    check("ring and tree equal all_reduce", errors.max().item(), "<", 1e-9)
+    check("the ring sends what the model counts", sent.sent_bytes, "==", counts)
+    check("the ping-pong gives its own price", abs(pair[0] / alpha - 1), "<", 1e-9)
+    check("fitted on shifts at once, the line holds", abs(off_all - 1), "<", 1e-9)
+    check("off by the ranks on a core", abs(off_pair - -(-n // cores)), "<", 1e-9)
+    return {
+        "at_once_pair": shared(clocked(round(at_once[0], 9))),
+        "at_once_all": shared(clocked(round(at_once[1], 9))),
+        "ring_messages": shared(counted(sent.sent_messages)),
+        "ring_bytes": shared(counted(sent.sent_bytes)),
+        "clock_off_pair": shared(clocked(off_pair)),
+        "clock_off_all": shared(clocked(off_all)),
+        "alpha_pair_us": shared(clocked(1e6 * wall_pair[0])),
+        "alpha_all_us": shared(clocked(1e6 * wall_all[0])),
+        "beta_pair_ns": shared(clocked(1e9 * wall_pair[1])),
+        "beta_all_ns": shared(clocked(1e9 * wall_all[1])),
+        "off_pair": shared(clocked(max(off[0], key=lambda by: abs(log(by))))),
+        "off_all": shared(clocked(max(off[1], key=lambda by: abs(log(by))))),
+        "spread": shared(
+            clocked(max(max(wall[f"ring {s}"]) / min(wall[f"ring {s}"]) for s in JUDGED))
+        ),
+        "crossing_line": shared(computed(crossing(*wall_all))),
+        "tree_won_to": shared(clocked(max([0, *(size for size, _ in tree_won)]))),
+        "ring_won_from": shared(clocked(min([inf, *(size for size, _ in ring_won)]))),
+    }
+
+
+BREAKS = {
+    "pair-for-all": Break(
+        old="    every = fitted(every, 2 * (n - 1))",
+        new="    every = pair",
+        expect="fitted on shifts at once, the line holds",
+        ranks=3,
+        source="a collective priced from a point-to-point benchmark between two ranks",
+    ),
+    "round-trip": Break(
+        old="n, *prices) for size in FITTED], 2)",
+        new="n, *prices) for size in FITTED], 1)",
+        expect="the ping-pong gives its own price",
+        ranks=2,
+        source="ping-pong times taken for one way",
+    ),
+}
+
+if __name__ == "__main__":
+    run(__file__)
