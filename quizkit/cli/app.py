@@ -19,6 +19,7 @@ from quizkit.cli import (
     data,
     demo,
     doctor,
+    due,
     export,
     learn,
     mock,
@@ -44,6 +45,7 @@ app = typer.Typer(
 )
 for module in (
     study,
+    due,
     learn,
     plan,
     mock,
@@ -74,7 +76,7 @@ def start(
         typer.echo(__version__)
         raise typer.Exit
     if context.invoked_subcommand is None:
-        study.due()
+        due.due()
         typer.echo("\n" + say("study.next_steps", language()))
 
 

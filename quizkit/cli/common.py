@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quizkit.errors import UsageError
+from quizkit.errors import BankError, QuizkitError, UsageError
 from quizkit.settings import glimpse, settings
 from quizkit.words import Lang
 
@@ -66,6 +66,30 @@ def library(banks: Sequence[Path], *, thorough: bool = True) -> "Library":
     from quizkit.paths import QUESTIONS, cache_folder
 
     return Library([QUESTIONS, *own_banks(banks)], cache_folder(), thorough=thorough)
+
+
+def tell_broken(shelves: "Library", topics: Collection[str] | None, lang: Lang) -> None:
+    """Say how many files are left out because they cannot be read."""
+    import typer
+
+    from quizkit.words import say
+
+    problems = shelves.problems(topics)
+    broken = {problem.file for problem in problems if problem.severity == "error"}
+    if broken:
+        typer.echo(say("study.broken", lang, count=len(broken)), err=True)
+
+
+def no_question(shelves: "Library", name: str) -> QuizkitError:
+    """What to say where a question is named that is not there, or whose file cannot be read."""
+    from quizkit.near import nearest
+
+    problems = shelves.problems({name.split("/")[0]})
+    broken = [str(each) for each in problems if each.file == f"{name}.yaml"]
+    if broken:
+        return BankError("question_broken", problems="\n".join(broken))
+    known = [each.id for each in shelves.entries()]
+    return UsageError("question", name=name, hint=nearest(name, known))
 
 
 def _locale() -> str:

@@ -29,6 +29,9 @@ Spoken = Annotated[
 Topics = Annotated[
     list[str] | None,
     typer.Option(
-        "--topic", metavar="TOPIC", help="Only these topics.", autocompletion=complete.topics
+        "--topic",
+        metavar="TOPIC",
+        help="Only these topics; quizkit due lists them.",
+        autocompletion=complete.topics,
     ),
 ]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import choose_topics, language, library
+from quizkit.cli.common import choose_topics, language, library, no_question
 from quizkit.cli.options import Banks, Json, Spoken, Topics, Unboxed
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ def show(
 ) -> None:
     """Show one question whole, with its answer."""
     from quizkit.bank.listed import listed
-    from quizkit.errors import BankError, UsageError
-    from quizkit.near import nearest
     from quizkit.ui.console import console
     from quizkit.ui.reading import whole
 
@@ -43,12 +41,7 @@ def show(
     with library(bank or []) as shelves:
         question = shelves.question(name)
         if question is None:
-            problems = shelves.problems({name.split("/")[0]})
-            broken = [str(each) for each in problems if each.file == f"{name}.yaml"]
-            if broken:
-                raise BankError("question_broken", problems="\n".join(broken))
-            known = [each.id for each in shelves.entries()]
-            raise UsageError("question", name=name, hint=nearest(name, known))
+            raise no_question(shelves, name)
     if json:
         from quizkit.bank.plain import plain as whole_of
 

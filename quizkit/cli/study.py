@@ -1,37 +1,47 @@
-"""`quizkit study` and `quizkit due`: the tutor at a terminal, at a pipe, or in JSON lines."""
+"""`quizkit study`: the tutor at a terminal, at a pipe, or in JSON lines."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import choose_topics, language, library
-from quizkit.cli.options import Banks, Json, JsonLines, LineByLine, Spoken, Topics
+from quizkit.cli.common import choose_topics, language, library, no_question, tell_broken
+from quizkit.cli.options import Banks, JsonLines, LineByLine, Spoken, Topics
 from quizkit.cli.session import open_desk, session
 
 if TYPE_CHECKING:
     from quizkit.answer import Card
+    from quizkit.bank.entry import Entry
     from quizkit.bank.library import Library
-    from quizkit.tutor.agenda import Agenda
     from quizkit.tutor.lineup import Allowance
     from quizkit.words import Lang
 
 
+_KINDS = "Only these kinds: choice, numeric, order, cloze, trace, bug or essay."
+
+
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command()(study)
-    app.command()(due)
 
 
 def study(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ID",
+            help="Questions, as in pp/bubble: just these, in this order, due or not.",
+            autocompletion=complete.questions,
+        ),
+    ] = None,
     topic: Topics = None,
     level: Annotated[
         str | None, typer.Option(metavar="A-B", help="Only these levels, from 1 to 5: 2-3, or 4.")
     ] = None,
     kind: Annotated[
         list[str] | None,
-        typer.Option(metavar="KIND", help="Only these kinds.", autocompletion=complete.kinds),
+        typer.Option(metavar="KIND", help=_KINDS, autocompletion=complete.kinds),
     ] = None,
     limit: Annotated[
         int | None,
@@ -58,15 +68,31 @@ def study(
     from quizkit.errors import UsageError
     from quizkit.paths import QUESTIONS
     from quizkit.settings import settings
-    from quizkit.tutor.lineup import chosen, today
+    from quizkit.tutor.lineup import Lineup, chosen, today
     from quizkit.tutor.queue import Queue
 
     spoken = language(lang)
+    if names:
+        if (topic, level, kind, limit) != (None,) * 4:
+            raise UsageError("study_named")
+        with library(bank or [], thorough=False) as shelves:
+            named = _named(shelves, names)
+            plan = Lineup(plan=[each.id for each in named])
+            session(
+                named,
+                shelves,
+                open_desk(json, plain, spoken),
+                lambda _cards, number: Queue(named, plan, number, strict=True),
+                lang=spoken,
+                answer_in=_answer_in(answer_in),
+                seed=seed,
+            )
+        return
     levels, kinds = _levels(level), _kinds(kind or [])
     wanted = choose_topics(QUESTIONS, bank or [], topic or [])
     shelves = library(bank or [], thorough=False)
     entries = chosen(shelves.entries(wanted), levels, kinds)
-    _tell_broken(shelves, wanted, spoken)
+    tell_broken(shelves, wanted, spoken)
     if not entries:
         raise UsageError("nothing_chosen")
     place = open_desk(json, plain, spoken)
@@ -104,36 +130,19 @@ def study(
         )
 
 
-def due(
-    topic: Topics = None,
-    exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Leave with 1 if something is due, with 0 if not.")
-    ] = False,
-    json: Json = False,
-    lang: Spoken = None,
-    bank: Banks = None,
-) -> None:
-    """What is due now, what is new, and when to come back."""
-    from datetime import UTC, datetime
+def _named(shelves: "Library", names: Sequence[str]) -> "Sequence[Entry]":
+    """The questions of these names, or of the names they had before, each once."""
+    from quizkit.errors import UsageError
 
-    from quizkit.diary import Diary
-    from quizkit.paths import QUESTIONS, diary_file
-    from quizkit.tutor.agenda import agenda
-    from quizkit.tutor.memory import Memory
-
-    spoken = language(lang)
-    wanted = choose_topics(QUESTIONS, bank or [], topic or [])
-    with library(bank or []) as shelves, Diary(diary_file()) as diary:
-        entries = shelves.entries(wanted)
-        _tell_broken(shelves, wanted, spoken)
-        cards = Memory(diary, entries).cards
-    found = agenda(entries, cards, datetime.now(UTC))
-    if json:
-        _print_json(found)
-    else:
-        _print_lines(found, spoken)
-    if exit_code and found.due:
-        raise typer.Exit(1)
+    every = shelves.entries()
+    known = {old: each for each in every for old in each.was.split()}
+    known |= {each.id: each for each in every}
+    for name in names:
+        if name in shelves.topics():
+            raise UsageError("study_topic", name=name)
+        if name not in known:
+            raise no_question(shelves, name)
+    return [*{known[name].id: known[name] for name in names}.values()]
 
 
 def _allowance() -> "Allowance":
@@ -168,15 +177,6 @@ def _is_first_time() -> bool:
         return not diary.news(0)[1]
 
 
-def _tell_broken(shelves: "Library", topics: Collection[str] | None, lang: "Lang") -> None:
-    from quizkit.words import say
-
-    problems = shelves.problems(topics)
-    broken = {problem.file for problem in problems if problem.severity == "error"}
-    if broken:
-        typer.echo(say("study.broken", lang, count=len(broken)), err=True)
-
-
 def _answer_in(option: str | None) -> "Lang | None":
     from quizkit.errors import UsageError
     from quizkit.settings import settings
@@ -206,46 +206,3 @@ def _kinds(wanted: Sequence[str]) -> Sequence[str]:
         if kind not in KINDS:
             raise UsageError("kind", name=kind, hint=nearest(kind, KINDS))
     return wanted
-
-
-def _print_json(found: "Agenda") -> None:
-    import json
-
-    rows = [
-        {
-            "question": question.id,
-            "topic": question.topic,
-            "level": question.level,
-            "kind": question.kind,
-            "due": date.isoformat(),
-        }
-        for question, date in found.due
-    ]
-    topics = [
-        {"topic": shelf.topic, "due": shelf.due, "new": shelf.new, "known": shelf.known}
-        for shelf in found.shelves
-    ]
-    said = {
-        "schema": "quizkit/due/1",
-        "now": found.now.isoformat(),
-        "due": rows,
-        "new": found.new,
-        "next": found.next_due.isoformat() if found.next_due else None,
-        "topics": topics,
-    }
-    typer.echo(json.dumps(said, ensure_ascii=False))
-
-
-def _print_lines(found: "Agenda", lang: "Lang") -> None:
-    from quizkit.words import say
-
-    typer.echo(say("study.due", lang, due=len(found.due), new=found.new))
-    width = max((len(shelf.topic) for shelf in found.shelves), default=0)
-    for shelf in found.shelves:
-        counts = say("study.due_topic", lang, due=shelf.due, new=shelf.new, known=shelf.known)
-        typer.echo(f"  {shelf.topic:{width}}  {counts}")
-    if not found.due and found.next_due:
-        date = f"{found.next_due.astimezone():%Y-%m-%d %H:%M}"
-        typer.echo(say("study.due_next", lang, date=date))
-    if found.due or found.new:
-        typer.echo(say("study.due_start", lang))

@@ -222,6 +222,14 @@ WORDS: Words = {
         "zh": "没有符合条件的题。放宽 --topic、--level 或 --kind；quizkit list 列出所有的题",
         "en": "No question fits. Loosen --topic, --level or --kind; quizkit list shows what there is",
     },
+    "study_topic": {
+        "zh": "{name} 是专题，不是题目编号。做这个专题：quizkit study --topic {name}",
+        "en": "{name} is a topic, not a question. To study it: quizkit study --topic {name}",
+    },
+    "study_named": {
+        "zh": "点名的题照点名的顺序全部做，不能再加 --topic、--level、--kind、--limit",
+        "en": "Named questions are asked as they are named: leave out --topic, --level, --kind and --limit",
+    },
     "data_one": {
         "zh": "--where、--export、--merge、--erase 一次只能用一个",
         "en": "One of --where, --export, --merge and --erase at a time",

@@ -8,8 +8,8 @@ WORDS: Words = {
         "en": "Interview practice for LLM training infrastructure: every answer is a claim, and every claim is a run.\n\nAlone, quizkit says what is due and what to do next.",
     },
     "study": {
-        "zh": "做题：先复习到期的，再做新题。",
-        "en": "Answer questions: what is due first, then what is new.",
+        "zh": "做题：先复习到期的，再做新题；也可以点名做。\n\n例如：quizkit study --topic pp，或 quizkit study pp/bubble-share。专题见 quizkit due，题目编号见 quizkit list。",
+        "en": "Answer questions: what is due first, then what is new; or just those you name.\n\nFor instance: quizkit study --topic pp, or quizkit study pp/bubble-share. quizkit due lists the topics, quizkit list the questions.",
     },
     "learn": {
         "zh": "从头学一个专题：先读引言，再一题一跑往下走。",

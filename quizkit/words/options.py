@@ -13,7 +13,7 @@ CHINESE: dict[str, str] = {
     "No colours, no columns.": "不用颜色，不分栏",
     "No colours, no boxes.": "不用颜色，不画框",
     "Language of the words; else the config, else the locale.": "界面语言；不写就看配置，再看系统 locale",
-    "Only these topics.": "只要这些专题",
+    "Only these topics; quizkit due lists them.": "只要这些专题；quizkit due 列出全部专题",
     "Show this message and exit.": "显示这份说明",
     # quizkit
     "Print the version.": "打印版本号",
@@ -21,7 +21,8 @@ CHINESE: dict[str, str] = {
     "Show completion for the current shell, to copy it or customize the installation.": "打印补全脚本，可以自己安装或修改",
     # study, learn, due
     "Only these levels, from 1 to 5: 2-3, or 4.": "只要这些级别，1 到 5：写 2-3，或 4",
-    "Only these kinds.": "只要这些题型",
+    "Questions, as in pp/bubble: just these, in this order, due or not.": "题目编号，例如 pp/bubble：就做这几题，按这个顺序，到没到期都做",
+    "Only these kinds: choice, numeric, order, cloze, trace, bug or essay.": "只要这些题型：choice 选择、numeric 计算、order 排序、cloze 填空、trace 读代码、bug 找错、essay 简答",
     "How many questions; wrong ones come back in addition.": "做几道题；做错的会再来，不算在内",
     "The same seed, the same questions.": "种子相同，题目就相同",
     "The language to write in, if not the one you read.": "用哪种语言作答；不写就和题目一样",

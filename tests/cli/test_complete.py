@@ -23,6 +23,7 @@ json.dump([found, sorted({HEAVY!r} & set(sys.modules))], sys.stdout)
 """
 LINES = {
     "quizkit study --topic c": {"comm", "cp", "compress"},
+    "quizkit study pp/one-at-a-time pp/bubble-s": {"pp/bubble-share"},
     "quizkit learn p": {"pp", "perf"},
     "quizkit show pp/bubble-s": {"pp/bubble-share"},
     "quizkit prove pp/one-at-a-time pp/bubble-s": {"pp/bubble-share"},

@@ -209,6 +209,56 @@ def test_what_cannot_be_asked_for(quizkit: Quizkit, arguments: list[str], said: 
     assert said in done.stderr
 
 
+def named(quizkit: Quizkit, *names: str) -> Session:
+    options = ["--bank", str(quizkit.bank), "--json", "--seed", "1"]
+    return Session(quizkit.start("study", *options, *names))
+
+
+def test_named_questions_in_their_order_due_or_not(quizkit: Quizkit):
+    quizkit.run("config", "new_per_day", "0")
+    for _ in range(2):  # the second time none of them is due
+        session = named(quizkit, "beta/q2", "alpha/q0", "beta/q2", "alpha/q1")
+        asked = [session.read()["ask"]]
+        verdicts: list[str] = []
+        for answer in (WRONG, RIGHT, RIGHT, RIGHT):
+            verdicts.append(session.say(answer)["verdict"]["question"])
+            following = session.read()
+            following = session.read() if "message" in following else following
+            asked += [following["ask"]] if "ask" in following else []
+        assert [each["id"] for each in asked] == ["beta/q2", "alpha/q0", "alpha/q1", "beta/q2"]
+        assert (asked[0]["total"], verdicts) == (3, [each["id"] for each in asked])
+        assert session.end() == (0, "")
+
+
+def test_a_question_is_found_by_the_name_it_had(quizkit: Quizkit):
+    with (quizkit.bank / "alpha" / "q0.yaml").open("a", encoding="utf-8") as file:
+        file.write("was: [alpha/first]\n")
+    session = named(quizkit, "alpha/first")
+    assert session.read()["ask"]["id"] == "alpha/q0"
+    assert session.end()[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["alpha/q0", "beta/q22"], 2, "Try: beta/q2"),
+        (["alpha"], 2, "quizkit study --topic alpha"),
+        (["alpha/q0", "--topic", "alpha"], 2, "leave out --topic"),
+        (["alpha/q0", "--limit", "1"], 2, "leave out --topic"),
+        (["alpha/q0", "--level", "1"], 2, "leave out --topic"),
+        (["alpha/q0", "--kind", "choice"], 2, "leave out --topic"),
+        (["alpha/bad"], 4, "alpha/bad.yaml"),
+    ],
+)
+def test_what_cannot_be_asked_for_by_name(
+    quizkit: Quizkit, arguments: list[str], code: int, said: str
+):
+    (quizkit.bank / "alpha" / "bad.yaml").write_text("kind: choice\nlevel: nine\n")
+    done = quizkit.run("study", "--bank", str(quizkit.bank), "--lang", "en", *arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+
+
 @pytest.mark.parametrize(
     ("level", "names"), [("2", {2}), ("2-3", {2, 3}), ("-1", {1}), ("3-", {3})]
 )
