@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from quizkit.answer import UNDO, Answer, Event
-from quizkit.diary import Diary, Pages, exported, imported, pages
+from quizkit.diary import Diary, Pages, backups, exported, imported, pages
 from quizkit.errors import DiaryError
 from quizkit.tutor.memory import Memory
 
@@ -146,6 +146,25 @@ def test_the_command_keeps_the_diary_as_it_was(tmp_path: Path):
     assert [each["uuid"] for each in rows["answers"]] == ["a", "d", "e", "f", "g", "b", "c"]
     assert {each["name"] for each in rows["events"]} == {"start", "done", "diary"}
     assert pages(mine).answers == sorted([*LAPTOP, *TOWER], key=lambda each: each.at)
+
+
+def test_no_copy_of_the_diary_is_ever_overwritten(tmp_path: Path):
+    home = tmp_path / "home"
+    home.mkdir()
+    written(home / "diary.sqlite3", LAPTOP)
+    named: list[str] = []
+    for number, rows in enumerate((TOWER, [row("h", 20, 3, "three")], [row("i", 21, 3, "four")])):
+        file = written(tmp_path / f"other{number}", rows)
+        named.append(quizkit(home, "data", "--merge", str(file)).stdout.split()[-1])
+    kept = backups(home / "diary.sqlite3")
+    assert [str(each) for each in kept] == named
+    assert [len(pages(each).answers) for each in kept] == [3, 7, 8]
+    assert {stat.S_IMODE(each.stat().st_mode) for each in kept} == {0o600}
+    assert json.loads(quizkit(home, "data", "--json").stdout)["backups"] == named
+    assert all(name in quizkit(home, "data").stdout for name in named)
+    gone = quizkit(home, "data", "--erase", "--yes").stdout
+    assert all(f"Removed {name}\n" in gone for name in named)
+    assert [*home.iterdir()] == []
 
 
 def torn(path: Path) -> None:

@@ -53,18 +53,23 @@ def data(
 
 
 def _where(lang: "Lang", json: bool) -> None:
+    from quizkit.diary import backups
     from quizkit.paths import cache_folder, config_file, diary_file, home
     from quizkit.words import say
 
     files = {"home": home(), "diary": diary_file(), "config": config_file()}
     files |= {"cache": folder} if (folder := cache_folder()) else {}
+    kept = backups(files["diary"])
     if json:
-        _print({"schema": "quizkit/data/1"} | {name: str(path) for name, path in files.items()})
+        said = {name: str(path) for name, path in files.items()}
+        _print({"schema": "quizkit/data/1"} | said | {"backups": [str(each) for each in kept]})
         return
     for name, path in files.items():
         there = path.exists()
         missing = "" if there else say("study.data_missing", lang)
         typer.echo(f"{say(f'study.data_{name}', lang)}  {path}{missing}")
+    for path in kept:
+        typer.echo(f"{say('study.data_backup', lang)}  {path}")
 
 
 def _export(path: Path) -> None:
@@ -118,7 +123,10 @@ def _erase(path: Path, yes: bool, json: bool, lang: "Lang") -> None:
     if json:
         _print({"schema": "quizkit/erased/1", "files": [str(file) for file in gone]})
         return
-    typer.echo(say("study.erased" if gone else "study.erase_nothing", lang, file=path))
+    for file in gone:
+        typer.echo(say("study.erased", lang, file=file))
+    if not gone:
+        typer.echo(say("study.erase_nothing", lang, file=path))
 
 
 def _print(said: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from quizkit.answer import Answer, Card, Event, Mode, Review, counted, flagged
 from quizkit.diary.book import Diary
 from quizkit.diary.exchange import Pages, exported, imported, pages
-from quizkit.diary.file import erase
+from quizkit.diary.file import backups, erase
 
 __all__ = [
     "Answer",
@@ -13,6 +13,7 @@ __all__ = [
     "Mode",
     "Pages",
     "Review",
+    "backups",
     "counted",
     "erase",
     "exported",

@@ -51,9 +51,8 @@ class File:
                 self._db.executemany(query, rows)
 
     def back_up(self, name: str) -> Path:
-        """Keep the file as it is now beside it; an older copy of that name goes."""
-        final = self.path.with_name(f"{self.path.name}.{name}.backup")
-        draft = final.with_name(f"{final.name}.{token_hex(4)}")
+        """Keep the file as it is now beside it. Copies of that name are numbered; none goes."""
+        draft = self.path.with_name(f"{self.path.name}.{name}.{token_hex(4)}")
         with self._told():
             _make_private(draft)
             copy = sqlite3.connect(draft)
@@ -61,6 +60,7 @@ class File:
                 self._db.backup(copy)
             finally:
                 copy.close()
+            final = _unused(self.path, name)
             draft.replace(final)
         return final
 
@@ -154,6 +154,26 @@ def _make_private(path: Path) -> None:
             os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)
+
+
+def _unused(path: Path, name: str) -> Path:
+    """A name for a copy that no copy has; it is taken, as another process may look for one too."""
+    part, number = name, 1
+    while True:
+        final = path.with_name(f"{path.name}.{part}.backup")
+        try:
+            os.close(os.open(final, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            number += 1
+            part = f"{name}-{number}"
+        else:
+            return final
+
+
+def backups(path: Path) -> list[Path]:
+    """The copies that were kept beside the diary, the oldest first."""
+    found = (each for each in path.parent.glob(f"{path.name}.*.backup") if each.is_file())
+    return sorted(found, key=lambda each: (each.stat().st_mtime_ns, each.name))
 
 
 def erase(path: Path) -> list[Path]:
