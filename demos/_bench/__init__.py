@@ -16,7 +16,7 @@ from .load import Break  # noqa: E402
 from .metric import Metric, Metrics, clocked, compared, computed, counted, shared  # noqa: E402
 
 if TYPE_CHECKING:
-    from .clock import virtual_clock
+    from .clock import timed, virtual_clock
     from .messages import (
         Flight,
         all_gather,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .toy import Layer, one_process, take_gradient
 
 _NEEDS_TORCH = {
+    "timed": "clock",
     "virtual_clock": "clock",
     "Flight": "messages",
     "all_gather": "messages",
@@ -95,6 +96,7 @@ __all__ = [
     "shared",
     "shift",
     "take_gradient",
+    "timed",
     "virtual_clock",
     "wire",
 ]

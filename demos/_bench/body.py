@@ -152,6 +152,7 @@ def lived(
         "at": time.time(),
         "checks": me.checks if me else [],
         "events": me.events if me else [],
+        "seconds": bool(me and me.seconds),
     }
 
 

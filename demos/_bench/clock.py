@@ -1,4 +1,4 @@
-"""A clock that counts costs, not seconds, carried on the real messages."""
+"""A clock that counts costs, not seconds, carried on the real messages; and what took seconds."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,6 +40,14 @@ class VirtualClock:
         latest = torch.tensor([self.now], dtype=torch.float64, device=where)
         dist.all_reduce(latest, op=dist.ReduceOp.MAX)
         return latest.item()
+
+
+def timed(schedule: str, name: str, start: float, end: float) -> None:
+    """Keep for the timeline what took these seconds; all of a run's times are then measured."""
+    here().seconds = True
+    here().events.append(
+        {"schedule": schedule, "rank": here().rank, "name": name, "start": start, "end": end}
+    )
 
 
 _current: VirtualClock | None = None

@@ -19,6 +19,7 @@ class Here:
     staged: bool = False
     checks: list[dict[str, Any]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
+    seconds: bool = False  # whether the events' times were measured; else they are counted
 
 
 class RefusedError(Exception):

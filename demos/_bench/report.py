@@ -78,6 +78,8 @@ def built(report: Report, watched: Watched) -> Report:
     messages = [ending.message for ending in endings]
     report["checks"] = metric.worst([c for each in messages for c in each.get("checks", ())])
     report["timeline"]["events"] = [e for each in messages for e in each.get("events", ())]
+    if any(each.get("seconds") for each in messages):
+        report["timeline"]["clock"] = "wall"
     if watched.cancelled:
         return strict(killed(report))
     verdict = blame.judge(endings, watched.late)

@@ -221,6 +221,25 @@ def test_a_message_can_take_virtual_time(warm: Warm):
     assert report["metrics"]["makespan"] == 10.0  # 9 and two transfers on the way
 
 
+TIMED = """
+from _bench import check, rank, timed
+
+
+def main(real: bool = True):
+    if real and rank() == 1:
+        timed("step", "F", 0.25, 0.5)
+    check("fine", 1, "==", 1)
+    return {}
+"""
+
+
+def test_seconds_that_were_measured_are_said_to_be(warm: Warm):
+    warm.programs.write("timed", TIMED)
+    event = {"schedule": "step", "rank": 1, "name": "F", "start": 0.25, "end": 0.5}
+    assert warm.run("timed", 2)["timeline"] == {"clock": "wall", "events": [event]}
+    assert warm.run("timed", 2, args={"real": False})["timeline"]["clock"] == "virtual"
+
+
 SAVED = """
 import torch
 from _bench import check, counted, max_error, saved_activations
