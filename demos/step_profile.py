@@ -5,10 +5,9 @@ The trick
     union of intervals first. What an all-reduce shares with the operators' union is hidden, the
     rest of it exposed: a span round backward has gaps between its operators, which hide nothing.
     Reduced after backward all of it is exposed; launched from hooks only the last bucket has to be.
-    The call that launches one returns at once: its time says nothing. The first step makes what is
-    made once (momentum), so it warms up and is not recorded. Backward here goes on computing until
-    the reductions under way are done: something is hidden at any speed. What is shorter than a
-    40th of its step is left out of the picture.
+    The call that launches one returns at once: its time says nothing. What is made once (momentum)
+    is made in the first step, which warms up and is not recorded. Backward here computes until the
+    reductions under way are done, to hide some. The picture omits what is under a 40th of its step.
 
 Watch
     step_after             milliseconds of a step that reduces after backward
@@ -224,7 +223,7 @@ def main(
     """Trace steps that reduce after backward and from hooks; read them, and a drawn one."""
     sizes = layers, buckets, width, rows, operator, gap + 1, transfer + 1
     if min(sizes) < 1 or max(sizes) > 1000 or buckets > layers:
-        refuse("sizes are 1 to 999, gap and transfer may be 0; a bucket has a layer at least")
+        refuse("sizes are 1 to 1000, gap and transfer 0 to 999, and each bucket has a layer")
     group = None if dist.get_backend() == "gloo" else dist.new_group(backend="gloo")
     n, scale = ranks(), width**-0.5 / layers
     weights = [scale * torch.randn(width, width, dtype=torch.float64) for _ in range(layers)]
