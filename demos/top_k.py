@@ -26,14 +26,14 @@ Watch
     lost_feedback               share of all this rank's gradients neither sent nor kept, with
                                 feedback
     path_error                  largest difference of the weights from one process, at any step
+    hook_error                  largest difference of the weights, with feedback, from those of a
+                                DDP that this top-k is registered with as a hook, at any step
 
 Run
     quizkit demo top-k --gpus 4
     python demos/top_k.py --ranks 4 --k 24 --spread 2
     torchrun --nproc-per-node 4 demos/top_k.py
 """
-
-from types import SimpleNamespace
 
 from _bench import (
     Break,
@@ -54,6 +54,9 @@ from _bench import (
 )
 
 import torch
+import torch._dynamo  # DDP wants it: here it is imported once, before the ranks are forked
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
 TOPIC = "compress"
 INDEX = torch.int32  # 4 bytes reach two thousand million entries; topk itself gives 8
@@ -93,26 +96,62 @@ def sparse_sum(row, values, places):
     return total, int(touched.sum())
 
 
+class TopK:
+    """One rank's top-k: what it has left over, and what it has sent."""
+
+    def __init__(self, feedback, k):
+        self.feedback, self.k, self.path = feedback, k, []
+        self.residual = self.sent = self.lost = torch.zeros(()).to(device())
+
+    def total(self, gradient):
+        """The sum of what the ranks choose to send of their gradients."""
+        row = gradient + self.residual
+        values, places = compress(row, self.k)
+        if self.feedback:
+            self.residual = row.clone()
+            self.residual[places.long()] -= values  # and what rounding took off stays
+        with wire() as wired:
+            total, self.touched = sparse_sum(row, values, places)
+        self.bytes = wired.sent_bytes  # of this step
+        self.sent = self.sent + torch.zeros_like(row).index_add_(0, places, values.double())
+        return total
+
+
 def train(feedback, wish, k, lr, steps):
     """Gradient descent on the mean of |x - wish|^2 / 2 over the ranks; only k entries travel."""
-    x, residual = torch.zeros_like(wish), torch.zeros_like(wish)
-    seen = SimpleNamespace(path=[], wanted=torch.zeros_like(x), sent=torch.zeros_like(x))
+    x, wanted, seen = torch.zeros_like(wish), torch.zeros_like(wish), TopK(feedback, k)
     for _ in range(steps):
         gradient = x - wish
-        row = gradient + residual
-        values, places = compress(row, k)
-        if feedback:
-            residual = row.clone()
-            residual[places.long()] -= values  # what rounding to fp32 took off stays here as well
-        with wire() as wired:
-            total, seen.touched = sparse_sum(row, values, places)
-        x = x - lr * total / ranks()
+        x = x - lr * (seen.total(gradient) / ranks())
         seen.path.append(x)
-        seen.wanted += gradient
-        seen.sent[places.long()] += values
-    seen.bytes = wired.sent_bytes
-    seen.lost = (seen.wanted - seen.sent - residual).abs().sum() / seen.wanted.abs().sum()
+        wanted += gradient
+    seen.lost = (wanted - seen.sent - seen.residual).abs().sum() / wanted.abs().sum()
     return seen
+
+
+def hook(topk, bucket):
+    """What DDP calls with a full bucket, in place of its own all-reduce and division by N."""
+    # One bucket, one residual. With more of them, each has its own, and not from the first step
+    # on: after it DDP deals its weights to buckets anew.
+    mean = topk.total(bucket.buffer().to(device())) / ranks()
+    done = torch.futures.Future()
+    done.set_result(mean.to(bucket.buffer().device))
+    return done
+
+
+def train_ddp(wish, k, lr, steps):
+    """The same with feedback, by DDP with our hook: the weights after each step."""
+    # gloo takes tensors from host memory only.
+    wish = wish.cpu() if dist.get_backend() == "gloo" else wish
+    model = DistributedDataParallel(torch.nn.Linear(1, len(wish), False).to(wish))
+    model.register_comm_hook(TopK(True, k), hook)
+    x, path = torch.nn.init.zeros_(model.module.weight), []
+    for _ in range(steps):
+        x.grad = None
+        ((model(wish.new_ones(1)) - wish) ** 2).sum().div(2).backward()
+        x.data -= lr * x.grad
+        path.append(x.detach().flatten().to(device(), copy=True))
+    return path
 
 
 def one_process(feedback, wishes, k, lr, steps):
@@ -153,7 +192,12 @@ def main(
     wishes = torch.stack([centre(each, target, disputed, spread) for each in range(n)])
     wishes, target = wishes.to(device()), target.to(device())
     size = wishes.abs().max().item()
-    check("the mean wish is the target", max_error(wishes.mean(0), target) / size, "<", 1e-12)
+    check(
+        "the mean wish is the target",
+        max_error(wishes.mean(0), target) / size,
+        "<",
+        1e-12,
+    )
 
     ran, errors = {}, []
     for name, feedback in (("plain", False), ("feedback", True)):
@@ -166,6 +210,9 @@ def main(
         check(f"{name}: 8 bytes for each pair", seen.bytes, "==", (n - 1) * k * 8)
     plain, feedback = ran["plain"], ran["feedback"]
     check("with feedback nothing is lost", feedback.lost.item(), "<", 1e-12)
+    by_ddp = torch.stack(train_ddp(wishes[rank()], k, lr, steps))
+    hook_error = max_error(torch.stack(feedback.path), by_ddp)
+    check("our hook in DDP: the same weights", hook_error, "==", 0)
     with wire() as dense:
         ring_sum((-wishes[rank()]).float())
     everything, _ = one_process(False, wishes, entries, lr, steps)
@@ -189,6 +236,7 @@ def main(
         "lost_plain": compared(plain.lost.item()),
         "lost_feedback": compared(feedback.lost.item()),
         "path_error": compared(max(errors) * size),
+        "hook_error": compared(hook_error),
     }
 
 
@@ -208,18 +256,25 @@ BREAKS = {
         source="pairs unpacked by assignment: where two ranks chose one place the last one stays",
     ),
     "sent-and-kept": Break(
-        old="            residual[places.long()] -= values",
+        old="            self.residual[places.long()] -= values",
         new="            pass",
         expect="with feedback nothing is lost",
         ranks=1,
         source="the residual is not cleared where it was sent, and so is sent again and again",
     ),
     "short-memory": Break(
-        old="            residual = row.clone()",
-        new="            residual = gradient.clone()",
+        old="            self.residual = row.clone()",
+        new="            self.residual = gradient.clone()",
         expect="with feedback nothing is lost",
         ranks=1,
         source="what this gradient leaves over replaces what was left before: no entry ever grows",
+    ),
+    "hook-sums": Break(
+        old="    mean = topk.total(bucket.buffer().to(device())) / ranks()",
+        new="    mean = topk.total(bucket.buffer().to(device()))",
+        expect="our hook in DDP: the same weights",
+        ranks=2,
+        source="with a hook DDP does not divide by N either: one that only sums is N times off",
     ),
     "wide-indices": Break(
         old="INDEX = torch.int32",
