@@ -61,7 +61,8 @@ class Interrupted(KeyboardInterrupt):
 class Moment:
     """Everything there is to show now. In phase "verdict" the answer is already on disk.
 
-    `names` says in words what each myth is, `before` is the learner's last answer to this question,
+    `lowered` says what made the grade low where it was not the answer alone, `names` in words what
+    each myth is, `before` is the learner's last answer to this question,
     `answer_in` the language to answer in where it is not the one of the question.
     """
 
@@ -77,6 +78,7 @@ class Moment:
     uuid: str = ""
     verdict: Verdict | None = None
     grade: int | None = None
+    lowered: tuple[Note, ...] = ()
     due: datetime | None = None
     why: bool = False
     say: bool = False

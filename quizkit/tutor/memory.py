@@ -12,6 +12,7 @@ from quizkit.answer import Card, Review
 from quizkit.bank.entry import Entry
 from quizkit.bank.model import Kind
 from quizkit.diary import Diary
+from quizkit.tutor.verdict import Note
 
 if TYPE_CHECKING:
     import fsrs
@@ -33,6 +34,7 @@ _SLOW = 3.0
 _QUICK = 0.5
 _FULL = 0.75
 _NEARLY = 0.8
+_SLIP = "study.lowered_slip"
 
 AGAIN, HARD, GOOD, EASY = 1, 2, 3, 4
 
@@ -49,15 +51,29 @@ def rate(
     right, but with a hint, by a guess, with reasons missing, or in more than
     three times the kind's target. Easy: sure, without a hint, in half the target. Else good.
     """
+    why = {key for key, _ in lowered(kind, right, score, hints, seconds, sure)}
+    if not right:
+        return HARD if why == {_SLIP} else AGAIN
+    return HARD if why else EASY if sure and seconds <= _QUICK * TARGETS[kind] else GOOD
+
+
+def lowered(
+    kind: Kind, right: bool, score: float, hints: int, seconds: float, sure: bool | None
+) -> tuple[Note, ...]:
+    """What the grade rests on beside right and wrong; nothing where that alone decides."""
+    taken: list[Note] = [("study.lowered_hints", {"hints": hints})] if hints else []
     if not right:
         # In an order one swap may be the whole point; parts of a text or a list stand alone.
-        apart = kind in ("cloze", "trace")
-        return HARD if apart and score >= _NEARLY and not hints else AGAIN
-    target = TARGETS[kind]
-    if hints or sure is False or score < _FULL or seconds > _SLOW * target:
+        apart = kind in ("cloze", "trace") and score >= _NEARLY
+        return (*(taken or [(_SLIP, {})]),) if apart else ()
+    limit = _SLOW * TARGETS[kind]
+    every: list[tuple[bool, Note]] = [
+        (sure is False, ("study.lowered_unsure", {})),
         # An essay passes from 70 %: what is missing up to full marks is what makes it hard.
-        return HARD
-    return EASY if sure and seconds <= _QUICK * target else GOOD
+        (score < _FULL, ("study.lowered_missing", {})),
+        (seconds > limit, ("study.lowered_slow", {"limit": f"{limit:.0f}"})),
+    ]
+    return (*taken, *(note for holds, note in every if holds))
 
 
 class Memory:

@@ -9,6 +9,7 @@ from quizkit.answer import Answer
 from quizkit.bank.model import Cloze, Essay, Question, Text
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.desk import Moment, Summary
+from quizkit.tutor.memory import lowered
 from quizkit.tutor.turns import Turn
 from quizkit.tutor.verdict import Note, Verdict
 from quizkit.words import Lang
@@ -69,6 +70,7 @@ class Sitting:
             uuid=self.row.uuid if self.row else "",
             verdict=self.verdict,
             grade=self.row.grade if self.row else None,
+            lowered=self._lowered(),
             why=self.why,
             say=self.say,
             flagged=self.flag is not None,
@@ -76,6 +78,13 @@ class Sitting:
             message=self.message,
             before=self.before,
         )
+
+    def _lowered(self) -> tuple[Note, ...]:
+        row = self.row
+        if row is None or row.undoes:  # the learner graded it, or said that it was right
+            return ()
+        right, score = bool(row.right), row.score or 0.0
+        return lowered(self.question.kind, right, score, row.hints, row.seconds, row.sure)
 
 
 def summed_up(

@@ -78,6 +78,7 @@ def verdict_json(moment: Moment) -> Json:
         "right": verdict.right,
         "score": verdict.score,
         "grade": moment.grade,
+        "lowered": [say(key, lang, **values) for key, values in moment.lowered],
         "given": moment.given,
         "number": verdict.number,
         "expected": verdict.expected[lang],

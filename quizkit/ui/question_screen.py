@@ -39,6 +39,8 @@ def hints(moment: Moment, plain: bool, since: int = 0) -> list[RenderableType]:
     for number, hint in enumerate(shown, start=1):
         total = len(moment.question.hints)
         title = say("ui.hint", moment.lang, number=number, total=total)
+        if number == 1:
+            title += bracketed([say("ui.hint_cost", moment.lang)], moment.lang)
         if number > since:
             parts += section(title, prose(moment.asked.fill(hint, moment.lang), plain))
     return parts

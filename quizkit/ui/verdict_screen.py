@@ -157,7 +157,9 @@ def standing(moment: Moment, plain: bool) -> list[RenderableType]:
     if not moment.verdict.right and short and not plain:
         facts.append(f"{say('ui.expected', moment.lang)} {short}")
     if moment.grade is not None:
-        facts.append(say(f"ui.grade_{moment.grade}", moment.lang))
+        why = [note(each, moment.lang) for each in moment.lowered]
+        reasons = bracketed(why, moment.lang) if why else ""
+        facts.append(say(f"ui.grade_{moment.grade}", moment.lang) + reasons)
     if moment.due is not None:
         date = moment.due.astimezone().date().isoformat()
         facts.append(say("ui.due", moment.lang, date=date))

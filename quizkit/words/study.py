@@ -4,7 +4,7 @@ from quizkit.words import Words
 
 WORDS: Words = {
     "partial": {
-        "zh": "选对 {hits} 个（共 {of} 个正确），多选了 {misses} 个；每多选一个错的抵掉一个对的。",
+        "zh": "共 {of} 个正确，你选对 {hits} 个，选错 {misses} 个；选错一个抵掉一个选对的。",
         "en": "{hits} of {of} right ones picked, {misses} wrong; each wrong pick cancels a right one.",
     },
     "wrong_unit": {
@@ -33,6 +33,11 @@ WORDS: Words = {
         "zh": "要点得分 {percent}%，{need}% 算通过。",
         "en": "The points come to {percent}%; {need}% passes.",
     },
+    "lowered_hints": {"zh": "看了 {hints} 条提示", "en": "hints taken: {hints}"},
+    "lowered_unsure": {"zh": "没把握", "en": "not sure"},
+    "lowered_missing": {"zh": "要点没说全", "en": "points missing"},
+    "lowered_slow": {"zh": "用时超过 {limit} 秒", "en": "over {limit} s"},
+    "lowered_slip": {"zh": "大部分答对了", "en": "most of it right"},
     "vetoes": {
         "zh": "说了 {count} 句不该说的话，总分最多 {percent}%，不算通过。",
         "en": "Said, and must not be ({count}): {percent}% at most, and no pass.",

@@ -14,7 +14,8 @@ from quizkit.bank.model import Kind
 from quizkit.bank.reader import Bank
 from quizkit.diary import Diary
 from quizkit.tutor import memory as module
-from quizkit.tutor.memory import AGAIN, EASY, GOOD, HARD, Memory, fold, rate
+from quizkit.tutor.memory import AGAIN, EASY, GOOD, HARD, Memory, fold, lowered, rate
+from quizkit.words import say
 
 START = datetime(2026, 3, 1, 8, tzinfo=UTC)
 
@@ -145,27 +146,33 @@ def test_ten_thousand_answers_are_folded_once(diary: Diary, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("happened", "grade"),
+    ("happened", "grade", "why"),
     [
-        ({"right": False, "score": 0}, AGAIN),
-        ({"right": False, "sure": True, "seconds": 1, "score": 0}, AGAIN),
-        ({"right": False, "score": 0.79}, AGAIN),
-        ({"right": False, "score": 0.95}, AGAIN),
-        ({"right": False, "score": 0.95, "hints": 1}, AGAIN),
-        ({}, GOOD),
-        ({"sure": True}, GOOD),
-        ({"seconds": 5}, GOOD),
-        ({"sure": True, "seconds": 5}, EASY),
-        ({"sure": True, "seconds": 5, "hints": 1}, HARD),
-        ({"hints": 1}, HARD),
-        ({"sure": False}, HARD),
-        ({"seconds": 500}, HARD),
-        ({"score": 0.7}, HARD),
+        ({"right": False, "score": 0}, AGAIN, []),
+        ({"right": False, "sure": True, "seconds": 1, "score": 0}, AGAIN, []),
+        ({"right": False, "score": 0.79}, AGAIN, []),
+        ({"right": False, "score": 0.95}, AGAIN, []),
+        ({"right": False, "score": 0.95, "hints": 1}, AGAIN, []),
+        ({}, GOOD, []),
+        ({"sure": True}, GOOD, []),
+        ({"seconds": 5}, GOOD, []),
+        ({"sure": True, "seconds": 5}, EASY, []),
+        ({"sure": True, "seconds": 5, "hints": 1}, HARD, ["hints taken: 1"]),
+        ({"hints": 2}, HARD, ["hints taken: 2"]),
+        ({"sure": False}, HARD, ["not sure"]),
+        ({"seconds": 500}, HARD, ["over 120 s"]),
+        ({"score": 0.7}, HARD, ["points missing"]),
+        ({"hints": 1, "sure": False, "seconds": 121}, HARD,
+         ["hints taken: 1", "not sure", "over 120 s"]),
     ],
-)
-def test_the_grade_follows_from_what_happened(happened: dict[str, object], grade: int):
+)  # fmt: skip
+def test_the_grade_follows_from_what_happened_and_says_why(
+    happened: dict[str, object], grade: int, why: list[str]
+):
     usual: dict[str, object] = {"right": True, "score": 1, "hints": 0, "seconds": 60, "sure": None}
     assert rate("choice", **(usual | happened)) == grade  # pyright: ignore[reportArgumentType]
+    told = lowered("choice", **(usual | happened))  # pyright: ignore[reportArgumentType]
+    assert [say(key, "en", **values) for key, values in told] == why
 
 
 @pytest.mark.parametrize(
@@ -175,3 +182,7 @@ def test_the_grade_follows_from_what_happened(happened: dict[str, object], grade
 def test_one_part_of_many_is_hard_where_parts_stand_alone(kind: Kind, score: float, grade: int):
     assert rate(kind, False, score, 0, 30, None) == grade
     assert rate(kind, False, score, 1, 30, None) == AGAIN
+    why = [key for key, _ in lowered(kind, False, score, 0, 30, None)]
+    assert why == (["study.lowered_slip"] if grade == HARD else [])
+    why = [key for key, _ in lowered(kind, False, score, 1, 30, None)]
+    assert why == (["study.lowered_hints"] if grade == HARD else [])

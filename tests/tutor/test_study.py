@@ -83,6 +83,11 @@ def right(moment: Moment) -> Given:
     return Given([i for i, option in enumerate(options) if option.correct])
 
 
+def known(moment: Moment) -> Given:
+    """The right answer of a number."""
+    return Given(repr(moment.asked.answer()))
+
+
 def wrong(moment: Moment) -> Given:
     options = cast("Any", moment.question).options
     return Given([next(i for i, option in enumerate(options) if not option.correct)])
@@ -336,6 +341,14 @@ def test_the_learners_own_grade(room: Room):
     assert desk.met[1].due
     assert desk.met[2].due
     assert desk.met[2].due > desk.met[1].due
+
+
+def test_what_made_the_grade_low_is_said_until_the_learner_grades(room: Room):
+    steps: tuple[Step, ...] = ("hint", "hint", Given("x"), known, Command("grade", 3))
+    desk = room.study(["comm/ring-share"], *steps, "continue")
+    graded, regraded = (each for each in desk.met if each.verdict)
+    assert (graded.grade, graded.lowered) == (2, (("study.lowered_hints", {"hints": 2}),))
+    assert (regraded.grade, regraded.lowered) == (3, ())
 
 
 def test_i_was_right_is_recorded_and_flags_the_question(room: Room):
