@@ -4,11 +4,10 @@ The trick
     A loader makes a batch while the rank computes on another, and is told to make one more whenever
     one of its own is taken: so `depth` batches a loader are made or wait. Depth 1 is enough for the
     longer of the two; more helps only where load times vary.
-
     Then the ranks average gradients, and the last to come sets the pace. A rank that waits for its
     input comes late; the others wait for it inside the all-reduce. There it looks slow, on every
     rank but the guilty one. Gradients travel in buckets, each as soon as backward has it: only what
-    is still under way after backward is exposed.
+    is still under way after backward is exposed. The picture shows the first 6 steps.
 
 Watch
     step_inline (shared)  time of a step in the second half of the run, loading when a batch is due
@@ -60,6 +59,7 @@ from torch.utils.data import DistributedSampler, TensorDataset
 
 TOPIC = "perf"
 ROWS, WIDTH, RATE = 2, 6, 0.1
+DRAWN = 6  # steps, as many as 80 columns have room for
 
 
 def my_samples(step):
@@ -104,11 +104,6 @@ class Loader:
         self.order(clock.now)  # its place is free as soon as the batch is taken
         return batch
 
-    def close(self):
-        """The threads end."""
-        for orders, _ in self.lines:
-            orders.put(None)
-
 
 def reduce(gradient, ready, cost, clock):
     """Sum the buckets; each starts when backward has it, all ranks have come, and the last is done.
@@ -125,10 +120,18 @@ def reduce(gradient, ready, cost, clock):
     return torch.cat(parts), opened, moved, end
 
 
+def spend(clock, cost, name, step):
+    """Time goes on; the first steps are drawn."""
+    if step < DRAWN:
+        clock.spend(cost, f"{name}{step}")
+    else:
+        clock.now += cost
+
+
 def train(data, costs, threads, depth, plan):
     """All steps of one rank: its weights, when steps end, and where its time goes."""
-    x, seen = torch.zeros(WIDTH, dtype=torch.float64, device=device()), SimpleNamespace()
-    seen.ends, seen.samples = [], []
+    x = torch.zeros(WIDTH, dtype=torch.float64, device=device())
+    seen = SimpleNamespace(ends=[], samples=[])
     with virtual_clock(plan.name) as clock:
         loader = Loader(data, costs, threads, depth)
         for step in range(len(costs)):
@@ -140,21 +143,22 @@ def train(data, costs, threads, depth, plan):
             seen.waits += clock.now - begin
             x.requires_grad_()
             loss = loss_of(batch.to(device()), x)
-            clock.spend(plan.forward, f"F{step}")
+            spend(clock, plan.forward, "F", step)
             (gradient,) = torch.autograd.grad(loss, x)
             start, parts = clock.now, plan.buckets
-            clock.spend(plan.backward, f"B{step}")
+            spend(clock, plan.backward, "B", step)
             seen.computes += plan.forward + plan.backward
             ready = [start + plan.backward * (part + 1) / parts for part in range(parts)]
             after = clock.now
             total, opened, moved, end = reduce(gradient, ready, plan.reduction, clock)
             clock.now = after
-            clock.spend(max(0.0, end - after), f"R{step}")
+            spend(clock, max(0.0, end - after), "R", step)
             x = x.detach() - RATE * total / ranks()
             seen.ends.append(clock.now)
             seen.exposed += clock.now - after
             seen.open, seen.moved = seen.open + opened, seen.moved + moved
-        loader.close()
+        for orders, _ in loader.lines:
+            orders.put(None)  # the thread ends
     seen.x, seen.ahead = x, loader.ahead
     return seen
 
@@ -197,7 +201,7 @@ def main(
     reduction: float = 3.0,  # virtual time of a step's transfers, all buckets; one rank has none
     buckets: int = 2,  # buckets the gradient is cut into
     slow_rank: int = -1,  # rank whose loads all take slow-times as long, -1 for none
-    slow_every: int = 3,  # of so many batches one loads slow-times as long everywhere; 0, 1: none
+    slow_every: int = 3,  # of so many batches one loads slow-times as long everywhere; 0 for none
     slow_times: float = 3.0,  # times as long a slow load takes, squared if rank and batch are slow
     steps: int = 12,  # steps of a run; the second half is measured
 ) -> Metrics:
@@ -207,15 +211,13 @@ def main(
     if buckets > WIDTH or max(loaders, depth) > 8 or steps > 200:
         refuse(f"take up to {WIDTH} buckets, 8 loaders, 8 of depth and 200 steps")
     if not (-1 <= slow_rank < ranks() and 1 <= slow_times <= 1000):
-        refuse(
-            f"take a slow rank of 0 to {ranks() - 1}, or -1 for none, and slow-times of 1 to 1000"
-        )
+        refuse(f"take a slow rank of 0 to {ranks() - 1} or -1 for none, slow-times of 1 to 1000")
     if min(load, reduction) < 0 or min(forward, backward) <= 0 or load + reduction > 1e4:
         refuse("take times above 0 for forward and backward, from 0 for load and reduction, to 1e4")
     n = ranks()
     data = torch.randn(WIDTH + 2, steps * ROWS * n, dtype=torch.float64)
     data[-1] = torch.arange(data.shape[1])
-    slow = [slow_every > 0 and step % slow_every == 1 for step in range(steps)]
+    slow = [slow_every > 0 and (step - 1) % slow_every == 0 for step in range(steps)]
     costs = [[load * slow_times ** (s + (r == slow_rank)) for s in slow] for r in range(n)]
     plan = SimpleNamespace(forward=forward, backward=backward, buckets=buckets)
     plan.reduction = reduction * (n > 1)
@@ -225,8 +227,7 @@ def main(
         truth.requires_grad_()
         (gradient,) = torch.autograd.grad(loss_of(batch, truth), truth)
         truth = truth.detach() - RATE * gradient
-    dataset = TensorDataset(data[-1])
-    sampler = DistributedSampler(dataset, n, rank(), shuffle=False)
+    sampler = DistributedSampler(TensorDataset(data[-1]), n, rank(), shuffle=False)
 
     ran, halves, errors, measured = {}, {}, [], steps - steps // 2
     for name, threads, ahead in (("inline", 0, 0), ("one", loaders, 1), ("deep", loaders, depth)):
@@ -249,7 +250,6 @@ def main(
     check("time is spent once", abs(spent / whole - 1), "<", 1e-12)
     taken = torch.bincount(torch.tensor(deep.samples), minlength=data.shape[1])
     taken = everyone(taken.tolist()).sum(0)
-
     return {
         **{f"step_{name}": shared(clocked(round(halves[name] / measured, 9))) for name in ran},
         "waits_inline": clocked(inline.waits / halves["inline"]),

@@ -45,6 +45,13 @@ def test_depth_helps_where_loads_vary(run: Run) -> None:
     assert run(2, **given, depth=1)["metrics"]["step_deep"] > 4
 
 
+def test_one_in_one_is_every_batch(run: Run) -> None:
+    # A load is 12 instead of 4: all of it when a batch is due, half of it between two loaders.
+    every = run(2, slow_every=1)["metrics"]
+    assert every["step_inline"] == run(2, slow_every=0)["metrics"]["step_inline"] + 8.0
+    assert every["step_deep"] == 6.0
+
+
 @pytest.mark.parametrize("slow", [0, 2])
 def test_the_all_reduce_looks_slow_on_all_but_the_slow_rank(run: Run, slow: int) -> None:
     even, measured = (run(3, slow_rank=each, **EVEN)["metrics"] for each in (-1, slow))
@@ -79,3 +86,9 @@ def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str)
 )
 def test_nonsense_is_refused(run: Run, args: dict[str, float]) -> None:
     assert run(2, **args)["outcome"] == "refused"
+
+
+def test_the_picture_has_room_at_80_columns(run: Run) -> None:
+    events = run(4)["timeline"]["events"]
+    assert {e["name"] for e in events} == {f"{what}{step}" for what in "FBR" for step in range(6)}
+    assert max(e["end"] for e in events) <= 80 - len("rank 0 ||")
