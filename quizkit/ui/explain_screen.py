@@ -153,5 +153,7 @@ def _why_option(moment: Moment, index: int, option: Option, plain: bool) -> Rend
         line.append(colon(lang), "default")
         line.append_text(inline(moment.asked.fill(option.why, lang), plain, "default"))
     if option.myth:
-        line.append_text(Text.assemble(" [", named(option.myth, moment.names, lang), "]"))
+        # Said as what it is: a bare sentence in brackets would read as one more reason.
+        label = f" [{say('ui.myth', lang)}{colon(lang)}"
+        line.append_text(Text.assemble(label, named(option.myth, moment.names, lang), "]"))
     return numbered([line], first=place)

@@ -206,6 +206,18 @@ def test_each_thing_is_told_once():
         assert [sentence in text for text in news] == [wanted(at) for at in range(len(news))]
 
 
+def test_a_misconception_beside_an_option_is_called_one():
+    told = io.StringIO()
+    desk = LineDesk(io.StringIO(":w\n\n"), told)
+    moment = asking("single")
+    verdict = grade(moment.asked, [2])
+    after = replace(moment, phase="verdict", given=[2], verdict=verdict, grade=1, why=True)
+    desk.meet(after)
+    text = " ".join(told.getvalue().split())
+    assert "That is all-gather. [Misconception: gathers-all]" in text
+    assert "[gathers-all]" not in text
+
+
 def test_numbers_are_read_however_they_are_separated():
     assert read_numbers("1 3", 4) == read_numbers("1,3", 4) == read_numbers("13", 4) == [1, 3]
     assert read_numbers("１、３", 4) == [1, 3]
