@@ -2,22 +2,21 @@
 
 The trick
     Collectives have no names on the wire. On each group a rank's k-th call meets the others' k-th,
-    whatever it was meant to be, and waits while one of them is away. So all ranks must make the
-    same calls in the same order on each group, and in one order over the groups they share.
+    whatever it was meant to be. So all ranks must make the same calls in the same order on each
+    group, and in one order over the groups they share.
 
-    The ranks that complain are the ones that did nothing wrong. Let each rank write down the call
-    it is about to enter, where others can read it. Who waits in vain looks for a rank that has not
-    entered that call, and goes on from there if that rank waits as well: at the end stands one
-    that does not wait, or a circle. Ranks that wrote different words for one call met by mistake,
-    perhaps long before anybody waits.
+    The ranks that complain did nothing wrong. Let each rank write down the call it is about to
+    enter, where others can read it. Who waits in vain looks for a rank that has not entered that
+    call, and goes on from there if that rank waits as well: at the end stands one that does not
+    wait, or a circle. Different words for one call: met by mistake, perhaps long before any wait.
 
-    The ranks train one weight; then they do it again, and --culprit runs --short batches fewer.
-    When its loss jumps (--spike), all ranks add up their losses.
+    The ranks train one weight; again, --culprit runs --short batches fewer. At --spike its loss
+    jumps, and all add up theirs. Drawn are the last calls; one that is waited in has no end.
 
 Watch
     stuck (shared)         ranks that waited in vain while all had as many batches
-    waits_for              where this rank's waiting ends: a rank that does not wait, or one of a
-                           circle; -1 if it does not wait
+    waits_for              the rank at which this one's waiting ends, or one of a circle; -1 if none
+    waits_in_call          number of the call this rank waits in, from 1; 0 if it does not wait
     circle (shared)        most ranks that wait for each other in a circle
     entered                calls this rank entered, messages included
     first_difference       first call of this rank, from 1, that met words unlike its own, 0 if none
@@ -34,6 +33,7 @@ Run
 
 import json
 import re
+import sys
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -49,28 +49,23 @@ from _bench import (
     refuse,
     run,
     shared,
+    virtual_clock,
 )
 
 import torch
 import torch.distributed as dist
-from torch.distributed.distributed_c10d import _get_default_store
 
 TOPIC = "debug"
 
-LR = 0.1
-JUMP = 100.0  # how far the spike is from all other targets
-
-
-class LateError(Exception):
-    """Somebody did not come."""
+LR, JUMP = 0.1, 100.0  # the spike is that far from all other targets
 
 
 class Talk:
     """This rank's groups in one episode, and its flight recorder; no call waits for ever."""
 
     def __init__(self, episode, patience):
-        self.store, self.calls = dist.PrefixStore(episode, _get_default_store()), []
-        self.patience, self.groups = timedelta(seconds=patience), {}
+        self.store = dist.PrefixStore(episode, dist.distributed_c10d._get_default_store())
+        self.patience, self.groups, self.calls = timedelta(seconds=patience), {}, []
         # Every rank makes every group, its own or not: that is how they come to the same names.
         for name, members in (("front", range(max(1, ranks() - 1))), ("all", range(ranks()))):
             handle = dist.new_group([*members], backend="gloo")
@@ -79,6 +74,7 @@ class Talk:
     def enter(self, group, members, words):
         """Write down, where others can read it, what is about to be entered."""
         call = {"group": group, "members": members, "words": words, "done": False}
+        call["line"] = sys._getframe(2).f_lineno  # where train made it
         self.calls.append(call)
         self.store.set(str(rank()), json.dumps(self.calls))
         return call
@@ -89,7 +85,7 @@ class Talk:
             try:
                 work.wait(self.patience)
             except RuntimeError as error:
-                raise LateError(call["words"]) from error
+                raise TimeoutError(call["words"]) from error
             call["done"] = True
         self.store.set(str(rank()), json.dumps(self.calls))
 
@@ -110,8 +106,7 @@ class Talk:
         call = self.enter(f"{me} to {right}", [me, right], "rows")
         sent = call, dist.isend(row, right, handle)
         call = self.enter(f"{left} to {me}", [left, me], "rows")
-        came = call, dist.irecv(arriving, left, handle)
-        self.await_all(sent, came)
+        self.await_all(sent, (call, dist.irecv(arriving, left, handle)))
         return arriving
 
 
@@ -153,15 +148,12 @@ def followed(waits, start):
 
 def first_difference(notes):
     """For each rank, how many calls it had entered when it first met other words than its own."""
-    met = [0] * len(notes)
+    met, numbered = [0] * len(notes), [[*enumerate(calls, 1)] for calls in notes]
     for group in {call["group"] for calls in notes for call in calls}:
-        lines = [
-            [(k, c["words"]) for k, c in enumerate(calls, 1) if c["group"] == group]
-            for calls in notes
-        ]
+        lines = [[each for each in calls if each[1]["group"] == group] for calls in numbered]
         for place in range(max(map(len, lines))):
             at = {r: line[place] for r, line in enumerate(lines) if place < len(line)}
-            if len({words for _, words in at.values()}) > 1:
+            if len({call["words"] for _, call in at.values()}) > 1:
                 for r, (k, _) in at.items():
                     met[r] = min(met[r] or k, k)
     return met
@@ -172,14 +164,26 @@ def episode(name, own, targets, batches, patience):
     talk, state = Talk(name, patience), SimpleNamespace(weight=0.0, sums={}, logged=0.0)
     try:
         late = train(own, targets, batches, talk, state)
-    except LateError:
+    except TimeoutError:
         late = 1
     stuck = int(everyone(late).sum().item())  # all have written by then
     left = [talk.store.check([str(each)]) for each in range(ranks())]
     notes = [json.loads(talk.store.get(str(r))) if left[r] else [] for r in range(ranks())]
     waits = who_waits_for_whom(notes)
     ends = {each: followed(waits, each) for each in waits}
-    return SimpleNamespace(talk=talk, state=state, stuck=stuck, late=late, notes=notes, ends=ends)
+    held = [k for k, call in enumerate(notes[rank()], 1) if late and not call["done"]]
+    found = SimpleNamespace(talk=talk, state=state, stuck=stuck, late=late, notes=notes, ends=ends)
+    return SimpleNamespace(**vars(found), waits_in=held[0] if held else 0)
+
+
+def drawn(name, found):
+    """This rank's last calls, numbered; the one it waits in has no end."""
+    with virtual_clock(f"{name}, the last calls") as clock:
+        calls = [*enumerate(found.notes[rank()], 1)][-3:]
+        clock.now = 2.0 * (3 - len(calls))
+        for k, call in calls:
+            at = f" on {call['group']}, line {call['line']}" if k == found.waits_in else ""
+            clock.spend(5 if at else 2, f"{call['words']}.{k}{at}")
 
 
 def asked_torch(found, patience):
@@ -189,19 +193,16 @@ def asked_torch(found, patience):
         if found.late:
             dist.monitored_barrier(found.talk.groups["all"][0], timedelta(seconds=2 * patience))
     except RuntimeError as error:
-        told = re.search(r"Rank (\d+) failed to pass", str(error))
-        named = int(told[1]) if told else -1
+        named = int((re.search(r"Rank (\d+) failed to pass", str(error)) or [0, -1])[1])
     return int(everyone(named).max().item())
 
 
 def data(steps, rows, culprit, spike):
     """All ranks' inputs and targets, one of them far off; and the weight one process reaches."""
     inputs = torch.rand(steps, ranks(), rows, dtype=torch.float64)
-    both, weight = inputs + inputs.roll(1, dims=1), 0.0
+    both, weight, logged = inputs + inputs.roll(1, dims=1), 0.0, 0.0
     targets = 3 * both
-    if 0 <= spike < steps:
-        targets[spike, culprit] += JUMP
-    logged = 0.0
+    targets[spike : spike + (spike >= 0), culprit] += JUMP  # below 0 there is none
     for x, y in zip(both, targets, strict=True):
         losses = ((weight * x - y) ** 2).sum(-1)
         logged = losses.sum().item() if (losses > JUMP).any() else logged
@@ -219,34 +220,35 @@ def main(
     monitored: bool = False,  # whether torch is asked too, which writes to standard error
 ) -> Metrics:
     """Train with as many batches on each rank, then with fewer on one of them."""
-    if steps < 1 or rows < 1 or not 1 <= short <= steps:
-        refuse(f"take at least 1 step, 1 row, and a --short of 1 to {max(steps, 1)}")
-    if not 0.01 <= patience <= 5:  # a wait of 0 would have no end
-        refuse(f"a patience of {patience} is too much or too little: take 0.01 to 5")
+    if steps < 1 or rows < 1 or not 1 <= short <= steps or not 0.01 <= patience <= 5:
+        refuse(f"take 1 step, 1 row, a --short of 1 to {max(steps, 1)}, --patience of 0.01 to 5")
     n, culprit = ranks(), culprit % ranks()
     inputs, targets, weight, logged = data(steps, rows, culprit, spike)
     mine = inputs[:, rank()].contiguous(), targets[:, rank()]
 
     even = episode("even", *mine, steps, 4 * patience)
     weight_error = everyone(abs(even.state.weight - weight)).max().item()
-    circle = max(len(ring) for _, ring in [*even.ends.values(), (-1, [])])
     differs = first_difference(even.notes)
 
     uneven = episode("uneven", *mine, steps - short * (rank() == culprit), patience)
     ends = {end for end, _ in uneven.ends.values()}
-    behind = ends.pop() if len(ends) == 1 else -1
+    behind = min(ends) if len(ends) == 1 else -1
     torch_names = asked_torch(uneven, patience) if monitored and behind else -1  # rank 0 names
 
     check("every rank gets through", even.stuck, "==", 0)
     check("ranks that meet mean the same call", max(differs), "==", 0)
     check("weight equals one process", weight_error, "<", 1e-12)
     check("the losses add up", abs(even.state.logged - logged), "<=", 1e-12 * logged)
-    check("all others wait for the one that left", uneven.stuck, "==", n - 1)
-    check("the notes name the one that left", behind, "==", culprit if n > 1 else -1)
+    check("the notes explain every wait", len(even.ends), "==", even.stuck)
+    if not even.stuck:  # or nobody gets as far as to leave
+        check("all others wait for the one that left", uneven.stuck, "==", n - 1)
+        check("the notes name the one that left", behind, "==", culprit if n > 1 else -1)
+    drawn(*(("as many batches", even) if even.stuck else (f"rank {culprit} leaves", uneven)))
     return {
         "stuck": shared(counted(even.stuck)),
         "waits_for": counted(even.ends.get(rank(), (-1, []))[0]),
-        "circle": shared(counted(circle)),
+        "waits_in_call": counted(even.waits_in),
+        "circle": shared(counted(max(len(ring) for _, ring in [*even.ends.values(), (-1, [])]))),
         "entered": counted(len(even.notes[rank()])),
         "first_difference": counted(differs[rank()]),
         "weight_error": shared(compared(weight_error)),

@@ -80,10 +80,44 @@ def test_a_break_shows(run: Run, name: str) -> None:
     assert planted.expect in failed(run(planted.ranks, name, patience=SHORT))
 
 
+@pytest.mark.parametrize("name", ["two-orders", "send-first", "rank-local-condition"])
+def test_who_hangs_before_anybody_leaves_is_explained_by_the_notes(run: Run, name: str) -> None:
+    report = run(3, name, patience=SHORT)
+    judged = {check["name"]: check["holds"] for check in report["checks"]}
+    assert judged["the notes explain every wait"]
+    assert "the notes name the one that left" not in judged  # nobody gets as far as to leave
+    assert report["metrics"]["stuck"] == sum(k > 0 for k in report["metrics"]["waits_in_call"])
+
+
+def line_of(planted: str, text: str) -> int:
+    """Where a line of the demo stands, from 1, once a break is planted."""
+    broken = DEMO.breaks[planted]
+    lines = DEMO.source.replace(broken.old, broken.new, 1).split("\n")
+    return next(k for k, line in enumerate(lines, 1) if text in line)
+
+
+def test_the_call_that_is_waited_in_is_drawn_by_name_and_line(run: Run) -> None:
+    events = run(3, "two-orders", patience=SHORT)["timeline"]["events"]
+    assert [e["name"] for e in events if e["rank"] == 1][:2] == ["rows.1", "rows.2"]
+    line = line_of("two-orders", 'talk.total(group, "gradient"')
+    ends = [max((e for e in events if e["rank"] == r), key=lambda e: e["end"]) for r in range(3)]
+    assert [e["name"] for e in ends] == [
+        f"gradient.3 on {group}, line {line}" for group in ("all", "front", "all")
+    ]
+
+
+def test_the_one_that_left_has_nothing_open(run: Run) -> None:
+    events = run(3, culprit=1, short=1, patience=SHORT)["timeline"]["events"]
+    ends = [max(e["end"] for e in events if e["rank"] == r) for r in range(3)]
+    assert ends[1] < ends[0] == ends[2]
+    assert all("line" not in e["name"] for e in events if e["rank"] == 1)
+
+
 def test_a_rank_local_condition_goes_wrong_before_it_hangs(run: Run) -> None:
     measured = run(2, "rank-local-condition", patience=SHORT)["metrics"]
     assert measured["stuck"] == 1  # only the rank that made one call too many, at the very end
     assert measured["waits_for"] == [-1, 0]
+    assert measured["waits_in_call"] == [0, 9]
     assert measured["first_difference"] == [10, 7]
     assert measured["weight_error"] > 1
 
