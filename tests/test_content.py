@@ -4,11 +4,17 @@ import subprocess
 import sys
 from graphlib import TopologicalSorter
 
+import pytest
+
+from quizkit.bank.evidence import evidence
 from quizkit.bank.lint import common_questions
-from quizkit.bank.model import Bug, Trace
+from quizkit.bank.model import Bug, Essay, Trace
 from quizkit.bank.reader import Bank
 from quizkit.cli.laboratory import Laboratory
 from quizkit.paths import DEMOS, QUESTIONS
+from quizkit.words import Lang
+
+LANGS: tuple[Lang, ...] = ("zh", "en")
 
 
 def test_lint_has_nothing_to_say_not_even_a_warning():
@@ -51,6 +57,40 @@ def test_the_code_a_session_shows_is_the_code_that_will_run(shipped: Bank):
             assert bool(found.changed) is (question.proof.broken is not None), question.id
             shown += bool(found.changed) and isinstance(question, Trace)
     assert shown  # traces of planted code are among them
+
+
+def test_what_an_essay_is_ticked_for_beforehand(shipped: Bank):
+    """The rubric's own sentences are found by its keywords; the answer shown says nothing false."""
+    essays = [each for each in shipped.questions.values() if isinstance(each, Essay)]
+    assert essays
+    for essay in essays:
+        for lang in LANGS:
+            for part in (*essay.rubric, *essay.vetoes):
+                assert evidence(part.says[lang], part.keywords), (essay.id, part.says[lang])
+            for veto in essay.vetoes:
+                said = [point.says[lang] for point in essay.rubric]
+                said += [essay.say[lang]] if essay.say else []
+                assert not [text for text in said if evidence(text, veto.keywords)], essay.id
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("dp/tell-ddp", "DDP broadcasts the weights every step"),
+        ("dp/tell-ddp", "DDP 每步都广播权重"),
+        ("dp/tell-ddp", "rank 0 broadcasts the parameters at each forward"),
+        ("tp/block-by-axis", "TP synchronizes weight gradients within its group"),
+        ("tp/across-two-nodes", "PP 在 stage 之间传每一层的激活"),
+        ("tp/across-two-nodes", "With 1F1B there is no bubble"),
+        ("cp/infinite-context", "大海捞针满分就说明没问题"),
+        ("comm/bitwise-across-sizes", "If we fix the seed the bits will match"),
+    ],
+)
+def test_what_is_false_is_ticked_as_false_and_for_no_point(shipped: Bank, question: str, said: str):
+    essay = shipped.questions[question]
+    assert isinstance(essay, Essay)
+    assert [veto for veto in essay.vetoes if evidence(said, veto.keywords)]
+    assert not [point for point in essay.rubric if evidence(said, point.keywords)]
 
 
 def test_following_wrong_or_right_never_comes_back_to_a_question(shipped: Bank):
