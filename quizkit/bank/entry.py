@@ -17,6 +17,7 @@ class Entry(NamedTuple):
     myths: str
     follows: str
     was: str
+    tags: str = ""
 
 
 def entry(question: Question) -> Entry:
@@ -30,6 +31,7 @@ def entry(question: Question) -> Entry:
         " ".join(sorted({myth for _, myth in myths_of(question)})),
         " ".join(followup.ask for followup in question.followups),
         " ".join(question.was),
+        " ".join(question.tags),
     )
 
 

@@ -11,7 +11,8 @@ from hashlib import blake2b
 
 from quizkit.answer import Card
 from quizkit.bank.entry import Entry
-from quizkit.tutor.mixing import mixed
+from quizkit.tutor.memory import LEECH
+from quizkit.tutor.mixing import is_essay, mixed
 
 HANDFUL = 60
 """So many are put in order at a time: nobody waits for the order of thousands."""
@@ -23,6 +24,9 @@ _ENOUGH = 4
 """Held answers at a level, or above it, after which a topic goes one level up."""
 
 HIGHEST = 5
+
+_LEECHES = 2
+"""So many questions of a session at most are ones that will not stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Lineup:
 
     `waiting` may come in place of what is planned. `ahead`: nothing is due and nothing is new, so
     this is asked before its time. `spared` is how many a day's limit left for another day.
+    `cards` are what it was made from, `levels` where each topic goes on, if that was looked at.
     """
 
     plan: Sequence[str] = ()
@@ -46,6 +51,18 @@ class Lineup:
     waiting: Collection[str] = field(default_factory=frozenset[str])
     ahead: bool = False
     spared: int = 0
+    cards: Mapping[str, Card] = field(default_factory=dict[str, Card])
+    levels: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def is_leech(name: str, cards: Mapping[str, Card]) -> bool:
+    """Whether it was forgotten so often that asking it again is no help."""
+    return name in cards and cards[name].lapses >= LEECH
+
+
+def was_right(name: str, cards: Mapping[str, Card]) -> bool:
+    """Whether it was ever answered right."""
+    return name in cards and cards[name].reps > cards[name].lapses
 
 
 def chosen(
@@ -97,29 +114,61 @@ def today(
 ) -> Lineup:
     """What is due before what is new, topics mixed, at each topic's level.
 
+    What will not stay comes after all else that is due, and only a little of it.
     `limit` is how many; without it an `allowance` may say how many of which are left for today.
     Where nothing is due and nothing is new, what is due soonest is asked ahead of its time.
     """
     late = due(entries, cards, now)
     level = targets(entries, cards, start)
     unseen = [each for each in entries if each.id not in cards]
-    new = sorted(
-        unseen, key=lambda each: (abs(each.level - level[each.topic]), shuffled(seed, each.id))
-    )
+    off = _off(unseen, level, seed)
+
+    def order(each: Entry) -> tuple[int, int, bytes]:
+        distance, turn = off[each.id]
+        return distance, each.level, turn
+
+    new = sorted(unseen, key=lambda each: off[each.id])
     ahead, spared = not late and not new, 0
     if ahead:
         late = sorted(entries, key=lambda each: (cards[each.id].due, each.id))
-    elif allowance and limit is None:
-        late, new = late[: allowance.reviews], new[: allowance.new]
-        spared = len([e for e in entries if e.id not in cards or cards[e.id].due <= now])
-        spared -= len(late) + len(new)
-    if limit is None:
-        return Lineup(later=(late, new), ahead=ahead, spared=spared)
-    first = mixed(late[: max(limit, HANDFUL)])
-    first += mixed(new[: max(limit, HANDFUL)], first[-1] if first else None)
-    plan = [each.id for each in first[:limit]]
-    rest = {each.id for each in (*late, *new)} - {*plan}
-    return Lineup(plan=plan, waiting=rest, ahead=ahead)
+    stuck = [each for each in late if is_leech(each.id, cards)][:_LEECHES]
+    late = [each for each in late if not is_leech(each.id, cards)]
+    if limit is not None:
+        plan = mixed(late[: max(limit, HANDFUL)])[:limit]
+        plan += stuck[: limit - len(plan)]
+        new_ones = mixed(new[: max(limit, HANDFUL)])[: limit - len(plan)]
+        new_ones.sort(key=order)
+        plan += mixed(new_ones, plan[-1] if plan else None, rising=True)
+        names = [each.id for each in plan]
+        rest = {each.id for each in (*late, *new)} - {*names}
+        return Lineup(plan=names, waiting=rest, ahead=ahead, cards=cards, levels=level)
+    if allowance and not ahead:
+        spared = len(late) + len(stuck) + len(new)
+        late = late[: allowance.reviews]
+        stuck, new = stuck[: allowance.reviews - len(late)], new[: allowance.new]
+        spared -= len(late) + len(stuck) + len(new)
+    return Lineup(
+        later=(late, stuck, sorted(new, key=order)),
+        ahead=ahead,
+        spared=spared,
+        cards=cards,
+        levels=level,
+    )
+
+
+def _off(new: Sequence[Entry], level: Mapping[str, int], seed: int) -> dict[str, tuple[int, bytes]]:
+    """How far from its topic's level each is; among those that are equally far, the seed's order.
+
+    At the highest level there is hardly anything but essays, and a day of essays is no day: each
+    further one of a topic counts as one more off.
+    """
+    far = {e.id: (abs(e.level - level[e.topic]), shuffled(seed, e.id)) for e in new}
+    essays = Counter[str]()
+    for each in sorted(filter(is_essay, new), key=lambda each: far[each.id]):
+        distance, turn = far[each.id]
+        far[each.id] = distance + essays[each.topic], turn
+        essays[each.topic] += 1
+    return far
 
 
 def course(entries: Iterable[Entry], order: Sequence[str], cards: Mapping[str, Card]) -> Lineup:

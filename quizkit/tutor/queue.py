@@ -1,16 +1,21 @@
 """What to ask next: a lineup of questions, and how it changes with what happens."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from random import Random
 
 from quizkit.bank.entry import Entry
 from quizkit.bank.model import Question
-from quizkit.tutor.lineup import HANDFUL, Lineup, shuffled
-from quizkit.tutor.mixing import mixed
+from quizkit.tutor.ladder import Ladder
+from quizkit.tutor.lineup import HANDFUL, Lineup, is_leech, shuffled, was_right
+from quizkit.tutor.mixing import is_essay, mixed
+from quizkit.tutor.reach import Reach
 from quizkit.tutor.turns import Turn
 
 _LATER = 2
 """A question with the same myth comes after this many others."""
+
+_ABOVE = 1
+"""Nothing is brought forward that is further than this above what the learner has reached."""
 
 
 class Queue:
@@ -29,10 +34,14 @@ class Queue:
         self._later = [[*part] for part in lineup.later]
         self._waiting = {*lineup.waiting}
         self._limited = not lineup.later
+        self._cards, self._levels = lineup.cards, lineup.levels
+        self._ladder, self._reach = Ladder(self._all.values()), Reach(lineup.levels)
         self._times: dict[str, int] = {}
         self._repeated: set[str] = set()
+        self._led: set[str] = set()
+        self._brought: set[str] = set()
         self._back: list[Turn] = []
-        self._last: str | None = None
+        self._turn: Turn | None = None
         self.ahead, self.spared = lineup.ahead, lineup.spared
         self._mix_more()
 
@@ -43,19 +52,24 @@ class Queue:
     def next(self) -> Turn | None:
         """The next question, or None at the end."""
         if self._back:
-            return self._back.pop()
+            self._turn = self._back.pop()
+            return self._turn
         if not self._plan:
             self._mix_more()
         if not self._plan:
             return None
-        name = self._last = self._plan.pop(0)
+        if not self._strict:
+            self._look_ahead()
+        name = self._plan.pop(0)
         times = self._times[name] = self._times.get(name, 0) + 1
         seed = Random(f"{self._seed}:{name}:{times}").getrandbits(31)  # noqa: S311  not a secret
-        return Turn(name, seed, name in self._repeated)
+        self._turn = Turn(name, seed, name in self._repeated)
+        return self._turn
 
     def undo(self, turn: Turn, then: Turn | None = None) -> None:
         """Ask that one again just as it was, and after it the one that was on the screen."""
         name = turn.question
+        self._reach.undone(turn)
         self._back += [each for each in (then, turn) if each]
         if name in self._repeated and not turn.repeat:
             # It was wrong and planned once more; that is forgotten with the answer.
@@ -64,8 +78,9 @@ class Queue:
             self._back = [each for each in self._back if each == turn or each.question != name]
 
     def repeats(self, turn: Turn) -> bool:
-        """Whether it would come back if it went wrong now."""
-        return turn.question not in self._repeated
+        """Whether it would come back if it went wrong now; what will not stay comes another day."""
+        name = turn.question
+        return name not in self._repeated and (self._strict or not is_leech(name, self._cards))
 
     def wrong(self, turn: Turn, myth: str | None) -> None:
         """It comes back at the end, once; another one with the same myth comes sooner."""
@@ -75,83 +90,181 @@ class Queue:
                 self._later.append([self._all[turn.question]])
             else:
                 self._plan.append(turn.question)
-        if myth and not self._strict:
-            others = [
-                each
-                for each in self._all.values()
-                if myth in each.myths.split() and each.id not in self._times
-            ]
-            others.sort(
-                key=lambda e: (self._open(e.id) != "planned", e.level, shuffled(self._seed, e.id))
-            )
-            if others:
-                self._bring(others[0].id, _LATER)
+        if not myth or self._strict:
+            return
+        own = self._all[turn.question].level
+        others = [
+            each
+            for each in self._all.values()
+            if myth in each.myths.split()
+            and each.id not in self._times
+            and each.level <= max(own, self._reach.level(each.topic)) + _ABOVE
+        ]
+        # What follows from the answer has been told by now: its room is not given away.
+        others, planned = self._able(others, room=2), {*self._ahead()}
+        others.sort(key=lambda e: (e.id not in planned, e.level, shuffled(self._seed, e.id)))
+        if others:
+            self._bring(others[0].id, _LATER)
 
     def following(self, question: Question, right: bool) -> str | None:
-        """What an interviewer would ask next, if it is to be asked in this session at all."""
+        """What comes next because of an answer, if it is to be asked in this session at all.
+
+        After a right one it is what an interviewer would ask; after a wrong one a step down.
+        """
         if self._strict:
             return None
         happened = ("always", "right" if right else "wrong")
-        for each in question.followups:
-            if each.when in happened and each.ask not in self._times and self._open(each.ask):
-                return each.ask
-        return None if right else self._easier(question)
+        mine = self._all[question.id]
+        named = [each.ask for each in question.followups if each.when in happened]
+        known = [self._all[name] for name in named if name in self._all]
+        if right:
+            return self._first(each for each in known if self._leads_on(mine, each))
+        return self._easier(mine, known) or self._first(
+            each for each in known if each.level == mine.level
+        )
 
     def follow(self, question: Question, right: bool) -> None:
         """Put that next."""
+        if self._turn:
+            self._reach.answered(self._turn, self._all[question.id], right)
         found = self.following(question, right)
         if found:
             self._bring(found, 0)
 
-    def _easier(self, question: Question) -> str | None:
-        """One step down where nothing was named: the same demo and topic, a lower level."""
-        demo = question.proof.demo if question.proof else ""
-        below = [
-            each
-            for each in self._all.values()
-            if demo
-            and each.demo == demo
-            and each.topic == question.topic
-            and each.level < question.level
-            and each.id not in self._times
-            and self._open(each.id)
-        ]
-        return max(below, key=lambda each: (each.level, each.id)).id if below else None
+    def _leads_on(self, one: Entry, other: Entry) -> bool:
+        """Whether it can follow a right answer: of this session, no leap, no second essay."""
+        leap = other.level > max(one.level, self._reach.level(other.topic)) + _ABOVE
+        mine = other.id in self._waiting or other.id in self._ahead()
+        return mine and not leap and not (is_essay(one) and is_essay(other))
 
-    def _open(self, name: str) -> str:
-        """How a question that was not asked yet can still come: planned, or waiting for room."""
-        if name in self._plan or any(e.id == name for part in self._later for e in part):
-            return "planned"
-        return "waiting" if name in self._waiting else ""
+    def _easier(self, entry: Entry, named: Iterable[Entry]) -> str | None:
+        """One step down: what is named for it, else what is about the same thing."""
+        down = self._first(each for each in named if each.level < entry.level)
+        return down or self._first(self._ladder.below(entry))
+
+    def _first(self, entries: Iterable[Entry]) -> str | None:
+        """The first that can come; what was never answered right goes before what was."""
+        able = self._able(entries)
+        able.sort(key=lambda each: (was_right(each.id, self._cards), each.id in self._times))
+        return able[0].id if able else None
+
+    def _able(self, entries: Iterable[Entry], room: int = 1) -> list[Entry]:
+        """What is planned, again or at all, or has room: a card's place, or so much to spare."""
+        planned, spare = {*self._ahead()}, len([*self._spare()]) >= room
+        return [e for e in entries if e.id in planned or self._fits(e.id, spare)]
+
+    def _fits(self, name: str, spare: bool) -> bool:
+        if name in self._times or is_leech(name, self._cards):
+            return False
+        return spare or (not self._limited and name in self._cards)
+
+    def _ahead(self) -> list[str]:
+        """All that is planned, in order as far as there is one."""
+        return [*self._plan, *(each.id for part in self._later for each in part)]
+
+    def _new(self, name: str) -> bool:
+        """Whether nobody has met it yet."""
+        return name not in self._cards and name not in self._times
+
+    def _spare(self) -> Iterator[str]:
+        """What can make room for another, the last first: what is new, so that a day's share holds.
+
+        Where the number of questions was asked for, whatever has not been asked.
+        """
+        ahead = self._ahead()[::-1]
+        yield from (name for name in ahead if self._new(name))
+        if self._limited:
+            yield from (name for name in ahead if name in self._cards and name not in self._times)
+
+    def _look_ahead(self) -> None:
+        """Put what should be next in front: at the level reached by now, and not what is stuck."""
+        at = self._suits(0)
+        while at == len(self._plan) and self._later:
+            self._mix_more()
+            at = self._suits(at)
+        if at < len(self._plan):
+            self._plan.insert(0, self._plan.pop(at))
+        front = self._plan[0]
+        if is_leech(front, self._cards) and front not in self._led:
+            self._led.add(front)
+            entry = self._all[front]
+            named = [self._all[n] for n in entry.follows.split() if n in self._all]
+            easier = self._easier(entry, named)
+            if easier:
+                self._bring(easier, 0)
+
+    def _suits(self, start: int) -> int:
+        """Where what may come now stands, from a place on; past the end where nothing may."""
+        for at in range(start, len(self._plan)):
+            name = self._steered(self._plan[at])
+            begins_stuck = not self._times and is_leech(name, self._cards)
+            if not begins_stuck and not self._too_hard(name):
+                return at
+        return len(self._plan)
+
+    def _can_move(self, entry: Entry) -> bool:
+        """Whether its place follows from its level alone."""
+        fixed = entry.topic not in self._levels or entry.id in self._brought
+        return not fixed and self._new(entry.id)
+
+    def _too_hard(self, name: str) -> bool:
+        entry = self._all[name]
+        limit = self._reach.level(entry.topic) + _ABOVE
+        return self._can_move(entry) and entry.level > limit
+
+    def _steered(self, name: str) -> str:
+        """In its place, what is new in its topic and nearest to where the session has come."""
+        topic = self._all[name].topic
+        if not self._reach.moved(topic) or not self._can_move(self._all[name]):
+            return name
+        level = self._reach.level(topic)
+        essays = sum(is_essay(each) for each in map(self._all.__getitem__, self._times))
+        new = [e for e in self._all.values() if e.topic == topic and self._can_move(e)]
+        best = min(
+            new,
+            key=lambda e: (
+                abs(e.level - level) + essays * is_essay(e),  # one by one, as in a lineup
+                e.id != name,
+                shuffled(self._seed, e.id),
+            ),
+        )
+        swap = {name: best.id, best.id: name}
+        self._waiting = {swap.get(each, each) for each in self._waiting}
+        self._plan = [swap.get(each, each) for each in self._plan]
+        self._later = [[self._all[swap.get(e.id, e.id)] for e in part] for part in self._later]
+        return best.id
 
     def _mix_more(self) -> None:
         """Put the next handful in order."""
         handful: list[Entry] = []
-        before = self._plan[-1] if self._plan else self._last
-        last = self._all[before] if before else None
+        before = self._plan[-1] if self._plan else self._turn.question if self._turn else None
         while self._later and not handful:
             part = self._later[0]
             handful, self._later[0] = part[:HANDFUL], part[HANDFUL:]
             self._later = self._later if self._later[0] else self._later[1:]
-        self._plan += [each.id for each in mixed(handful, last)]
+        last = self._all[before] if before else None
+        rising = any(self._new(each.id) for each in handful)
+        self._plan += [each.id for each in mixed(handful, last, rising=rising)]
 
     def _drop(self, name: str) -> None:
         self._plan = [each for each in self._plan if each != name]
         self._later = [kept for part in self._later if (kept := [e for e in part if e.id != name])]
 
     def _bring(self, name: str, place: int) -> None:
-        if self._open(name) == "planned":
+        if name in self._ahead():
             if name in self._plan[: place + 1]:
+                self._brought.add(name)
                 return
             self._drop(name)
-        elif self._limited:
-            # As many as were asked for: the last one that would be new makes room.
-            fresh = [each for each in self._plan if each not in self._repeated]
-            if not fresh:
+        elif self._limited or name not in self._cards:
+            # As many as were asked for, or as many new ones as a day has: another makes room.
+            spare = next(self._spare(), None)
+            if spare is None:
                 return
-            self._plan.remove(fresh[-1])
-            self._waiting.add(fresh[-1])
+            self._drop(spare)
+            self._waiting.add(spare)
         self._waiting.discard(name)
+        self._brought.add(name)
         while self._later and len(self._plan) < place:
             self._mix_more()
         self._plan.insert(place, name)

@@ -1,4 +1,4 @@
-"""The placement: quick questions that settle at the learner's level, and not at a guesser's luck."""
+"""The placement: quick questions that settle at the learner's level, whatever luck does."""
 
 from collections.abc import Callable
 from dataclasses import replace
