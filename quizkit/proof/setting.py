@@ -35,11 +35,15 @@ def own_draw(question: Question, drawn: Bindings) -> bool:
 
 
 def nearest(question: Question, drawn: Bindings) -> Bindings:
-    """The row of `at` nearest to the learner's own numbers, by ratio."""
+    """The row of `at` nearest to the learner's own numbers: as many the same as can be, then by ratio.
 
-    def distance(row: Bindings) -> float:
+    A number may name a case (the stage of ZeRO), and a run of another case answers nothing.
+    """
+
+    def distance(row: Bindings) -> tuple[int, float]:
         shared = [(row[name], drawn[name]) for name in row if name in drawn]
-        return sum(abs(math.log2(max(a, 1e-9) / max(b, 1e-9))) for a, b in shared)
+        ratios = [abs(math.log2(max(a, 1e-9) / max(b, 1e-9))) for a, b in shared]
+        return -sum(a == b for a, b in shared), sum(ratios)
 
     return min(rows(question), key=distance)
 
