@@ -100,8 +100,7 @@ class Queue:
             and each.id not in self._times
             and each.level <= max(own, self._reach.level(each.topic)) + _ABOVE
         ]
-        # What follows from the answer has been told by now: its room is not given away.
-        others, planned = self._able(others, room=2), {*self._ahead()}
+        others, planned = self._able(others), {*self._ahead()}
         others.sort(key=lambda e: (e.id not in planned, e.level, shuffled(self._seed, e.id)))
         if others:
             self._bring(others[0].id, _LATER)
@@ -125,11 +124,11 @@ class Queue:
 
     def follow(self, question: Question, right: bool) -> None:
         """Put that next."""
-        if self._turn:
-            self._reach.answered(self._turn, self._all[question.id], right)
-        found = self.following(question, right)
+        found = self.following(question, right)  # as it was told with the verdict
         if found:
             self._bring(found, 0)
+        if self._turn:
+            self._reach.answered(self._turn, self._all[question.id], right)
 
     def _leads_on(self, one: Entry, other: Entry) -> bool:
         """Whether it can follow a right answer: of this session, no leap, no second essay."""
@@ -148,9 +147,9 @@ class Queue:
         able.sort(key=lambda each: (was_right(each.id, self._cards), each.id in self._times))
         return able[0].id if able else None
 
-    def _able(self, entries: Iterable[Entry], room: int = 1) -> list[Entry]:
-        """What is planned, again or at all, or has room: a card's place, or so much to spare."""
-        planned, spare = {*self._ahead()}, len([*self._spare()]) >= room
+    def _able(self, entries: Iterable[Entry]) -> list[Entry]:
+        """What is planned, again or at all, or else finds room."""
+        planned, spare = {*self._ahead()}, any(self._spare())
         return [e for e in entries if e.id in planned or self._fits(e.id, spare)]
 
     def _fits(self, name: str, spare: bool) -> bool:

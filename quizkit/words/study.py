@@ -27,7 +27,7 @@ WORDS: Words = {
     "line": {"zh": "第 {line} 行：{code}", "en": "line {line}: {code}"},
     "reasons": {
         "zh": "行找对了；原因得分 {percent}%。",
-        "en": "The line is right; the reasons score {percent}%.",
+        "en": "You found the line; the reasons score {percent}%.",
     },
     "points": {
         "zh": "要点得分 {percent}%，{need}% 算通过。",
@@ -119,8 +119,8 @@ WORDS: Words = {
         "en": "This topic rests on {topics}, which you have hardly met. To begin there: quizkit learn {first}",
     },
     "leech": {
-        "zh": "这题已经忘了 {lapses} 次，再背也难记住。换个法子：看 w 和 y，按 p 跑一遍，或 quizkit learn {topic}",
-        "en": "Forgotten {lapses} times by now: once more will not do it. Look at w and y, press p, or quizkit learn {topic}",
+        "zh": "这题已经忘了 {lapses} 次，光靠重复记不住。先读专题导言：quizkit learn {topic}；再看 w 和 y，按 p 跑一遍",
+        "en": "Forgotten {lapses} times by now: once more will not do it. Read the topic's introduction (quizkit learn {topic}), then look at w and y, and press p",
     },
     "run_next": {
         "zh": "按回车，把决定这题的 demo 跑一遍",
@@ -219,6 +219,10 @@ WORDS: Words = {
             "quizkit mock pipeline-screen           a timed interview\n"
             "quizkit --help                         everything else"
         ),
+    },
+    "course": {
+        "zh": "按阅读顺序走，共 {count} 题，做过 {done} 题。",
+        "en": "{count} questions in reading order, {done} of them answered so far.",
     },
     "unsent": {
         "zh": "上次没写完的还在，接着写吧。",

@@ -11,7 +11,7 @@ from quizkit.answer import Card
 from quizkit.bank.entry import Entry, entry
 from quizkit.bank.model import FollowUp, Question
 from quizkit.bank.reader import Bank
-from quizkit.tutor.lineup import Allowance, chosen, course, due, targets, today
+from quizkit.tutor.lineup import Allowance, Lineup, chosen, course, due, targets, today
 from quizkit.tutor.mixing import mixed
 from quizkit.tutor.queue import Queue
 
@@ -310,3 +310,219 @@ def test_only_what_was_asked_for(bank: Bank):
     assert {q.level for q in chosen(questions, levels=(3, 4))} == {3, 4}
     assert {q.kind for q in chosen(questions, kinds=["order", "bug"])} == {"order", "bug"}
     assert len(chosen(questions)) == len(bank.questions)
+
+
+BELIEF = "1f1b-cuts-bubble"
+
+
+def stepped(entries: list[Entry], *levels: int) -> list[Entry]:
+    """The same at these levels."""
+    return [each._replace(level=level) for each, level in zip(entries, levels, strict=True)]
+
+
+def test_a_myth_waits_until_its_level_is_reached(bank: Bank):
+    plain = shelf(bank, *(f"a/{i}" for i in range(8)))
+    tricky = [e._replace(myths=BELIEF) for e in shelf(bank, "a/first", "b/second")]
+
+    def after(level: int, other: int, **more: Any) -> list[str]:
+        questions = [*plain, *stepped(tricky, level, other)]
+        lineup = Lineup(plan=["a/first", *(f"a/{i}" for i in range(5))], **more)
+        queue = Queue(questions, lineup, 1)
+        turn = queue.next()
+        assert turn
+        queue.wrong(turn, BELIEF)
+        return drain(queue)
+
+    assert "b/second" not in after(1, 5)
+    assert "b/second" not in after(1, 3)
+    assert after(1, 2)[2] == "b/second"
+    assert after(4, 5)[2] == "b/second"  # one more than what went wrong
+    assert after(1, 5, levels={"b": 4})[2] == "b/second"  # one more than what was reached
+
+
+def test_a_wrong_answer_leads_one_step_down(bank: Bank):
+    names = ("a/asked", "a/named", "a/same", "a/harder", "a/run", "a/tagged", "a/other", "b/run")
+    asking, named, same, harder, run, tagged, other, away = stepped(
+        shelf(bank, *names), 3, 2, 3, 4, 1, 2, 2, 2
+    )
+    asking = asking._replace(demo="ring", tags="bytes all")
+    run, away = run._replace(demo="ring"), away._replace(demo="ring")
+    tagged, other = tagged._replace(tags="bytes"), other._replace(tags="else")
+    every = [asking, named, same, harder, run, tagged, other, away]
+    question = asked(
+        bank, "a/asked", FollowUp("a/harder"), FollowUp("a/same"), FollowUp("a/named", "wrong")
+    )
+
+    def down(*without: Entry, cards: dict[str, Card] | None = None) -> str | None:
+        left = [each for each in every if each not in without]
+        return Queue(left, today(left, cards or {}, NOW, 1), 1).following(question, False)
+
+    assert down() == "a/named"
+    assert down(named) == "a/run"
+    assert down(named, run) == "a/tagged"
+    assert down(named, run, tagged) == "a/same"
+    assert down(named, run, tagged, same) is None  # nothing harder, nothing about something else
+    right = replace(card("a/run", 5), reps=1, lapses=0)
+    assert down(named, cards={"a/run": right}) == "a/tagged"
+    assert down(named, cards={"a/run": replace(right, lapses=1)}) == "a/run"
+    assert down(named, tagged, cards={"a/run": right}) == "a/run"  # sooner than nothing easier
+
+
+def test_what_is_announced_comes(bank: Bank):
+    """A step down is told with the verdict; a myth and the limit must not take its place."""
+    names = ["a/asked", "a/easy", "a/belief", *(f"b/{i}" for i in range(4))]
+    every = stepped(shelf(bank, *names), 2, 1, 2, 2, 2, 2, 2)
+    every[0] = every[0]._replace(demo="ring", myths=BELIEF)
+    every[1] = every[1]._replace(demo="ring")
+    every[2] = every[2]._replace(myths=BELIEF)
+    for planned in (["a/asked"], ["a/asked", "b/0"], ["a/asked", "b/0", "b/1"]):
+        queue = Queue(every, Lineup(plan=planned), 1)
+        turn = queue.next()
+        assert turn
+        question = asked(bank, "a/asked")
+        told = queue.following(question, False)
+        queue.wrong(turn, BELIEF)
+        queue.follow(question, False)
+        order = drain(queue)
+        assert told == (None if len(planned) == 1 else "a/easy")
+        assert order[0] == (told or "a/asked")
+        assert len(order) == len(planned)  # with what was wrong, once more
+
+
+def test_new_ones_of_a_day_make_room_for_a_new_one(bank: Bank):
+    every = stepped(shelf(bank, *(f"a/{i}" for i in range(9))), *[2] * 8, 1)
+    every = [each._replace(demo="ring") for each in every]
+    cards = {"a/0": card("a/0", -1)}
+    for new, comes in ((3, True), (0, False)):
+        lineup = today(every, cards, NOW, 1, allowance=Allowance(new, 9), start=2)
+        queue = Queue(every, lineup, 1)
+        assert queue.next()
+        question = asked(bank, "a/0")
+        assert queue.following(question, False) == ("a/8" if comes else None)
+        queue.follow(question, False)
+        assert len(drain(queue)) == new
+
+
+def test_the_level_comes_down_and_goes_up_with_the_answers(bank: Bank):
+    every = [
+        each._replace(level=1 + i // 8, myths="")
+        for i, each in enumerate(shelf(bank, *(f"a/{i}" for i in range(40))))
+    ]
+    levels = {each.id: each.level for each in every}
+
+    def met(answers: str, start: int) -> list[int]:
+        lineup = today(every, {}, NOW, 1, allowance=Allowance(8, 9), start=start)
+        queue, found = Queue(every, lineup, 1), list[int]()
+        for answer in answers:
+            turn = queue.next()
+            assert turn
+            found.append(levels[turn.question])
+            if answer == "-":
+                queue.wrong(turn, None)
+            queue.follow(asked(bank, turn.question), answer == "+")
+        return found
+
+    assert met("--------", 3) == [3, 3, 2, 2, 1, 1, 1, 1]
+    assert met("++++++++", 3) == [3, 3, 3, 4, 4, 4, 5, 5]
+    assert met("-+-+-+-+", 3) == [3] * 8
+    assert met("-----", 1) == [1] * 5
+
+
+def test_what_is_too_hard_waits_for_what_came_back(bank: Bank):
+    every = stepped(shelf(bank, "a/1", "a/2", "a/3", "a/4"), 1, 1, 3, 4)
+    queue = queued(every, {}, NOW, 1)
+    found: list[str] = []
+    while turn := queue.next():
+        found.append(turn.question)
+        queue.wrong(turn, None)
+        queue.follow(asked(bank, turn.question), False)
+    assert sorted(found[:4]) == ["a/1", "a/1", "a/2", "a/2"]
+    assert [*dict.fromkeys(found[4:])] == ["a/3", "a/4"]
+
+
+def test_an_undone_answer_moves_no_level(bank: Bank):
+    every = [
+        each._replace(level=1 + i // 4)
+        for i, each in enumerate(shelf(bank, *(f"a/{i}" for i in range(12))))
+    ]
+    levels = {each.id: each.level for each in every}
+    queue = Queue(every, today(every, {}, NOW, 1, start=3), 1)
+    turns = [queue.next(), queue.next()]
+    for turn in turns:
+        assert turn
+        queue.follow(asked(bank, turn.question), False)
+    third = queue.next()
+    assert third
+    assert turns[1]
+    assert levels[third.question] == 2
+    queue.undo(turns[1], third)
+    assert queue.next() is turns[1]
+    assert queue.next() is third
+    fourth = queue.next()
+    assert fourth
+    assert levels[fourth.question] == 3
+
+
+def test_new_ones_rise_gently_and_essays_keep_apart(bank: Bank):
+    easy = shelf(bank, *(f"{topic}/{i}" for topic in "abc" for i in range(4)))
+    hard = [
+        each._replace(level=level, kind="essay" if level == 5 else "choice")
+        for each, level in zip(
+            shelf(bank, *(f"d/{i}" for i in range(12))), [5] * 6 + [4] * 6, strict=True
+        )
+    ]
+    every = {each.id: each for each in (*easy, *hard)}
+    held = {
+        each.id: replace(card(each.id, 5), stability=9.0)
+        for each in shelf(bank, *(f"d/held-{i}" for i in range(4)))
+    }
+    done = [each._replace(level=4) for each in shelf(bank, *held)]
+    for seed in range(10):
+        lineup = today([*every.values(), *done], held, NOW, seed, limit=12)
+        order = [every[name] for name in drain(Queue([*every.values(), *done], lineup, seed))]
+        assert len(order) == 12
+        steps = [other.level - one.level for one, other in pairwise(order)]
+        assert sum(abs(step) > 1 for step in steps) <= 1, seed
+        essays = [each.kind == "essay" for each in order]
+        assert sum(essays) <= 2
+        lineup = today(hard, {}, NOW, seed, allowance=Allowance(8, 9), start=5)
+        essays = [every[name].kind == "essay" for name in drain(Queue(hard, lineup, seed))]
+        assert True in essays
+        assert (True, True) not in pairwise(essays), seed
+
+
+def test_no_essay_follows_an_essay_while_there_is_something_else(bank: Bank):
+    essays = [each._replace(kind="essay") for each in shelf(bank, "a/1", "a/2", "a/3")]
+    quick = shelf(bank, "a/4", "a/5")
+    order = [each.kind for each in mixed([*essays, *quick])]
+    assert order == ["essay", "choice", "essay", "choice", "essay"]
+    queue = Queue([*essays, *quick], Lineup(plan=["a/1", "a/4", "a/2"]), 1)
+    assert queue.next()
+    assert queue.following(asked(bank, "a/1", FollowUp("a/2")), True) is None
+
+
+def test_what_will_not_stay_is_neither_first_nor_many(bank: Bank):
+    names = [*(f"a/stuck-{i}" for i in range(4)), "a/late", "a/easy"]
+    every = stepped(shelf(bank, *names), 2, 2, 2, 2, 2, 1)
+    every = [each._replace(demo="ring") for each in every[:4]] + every[4:]
+    every[5] = every[5]._replace(demo="ring")
+    cards = {f"a/stuck-{i}": replace(card(f"a/stuck-{i}", i - 30), lapses=5 + i) for i in range(4)}
+
+    late = {"a/late": card("a/late", -1), "a/easy": replace(card("a/easy", 9), reps=3)}
+    assert drain(queued(every, {**cards, **late}, NOW, 1)) == [
+        "a/late",
+        "a/easy",  # on the way to it, though not due
+        "a/stuck-0",
+        "a/stuck-1",
+    ]
+    # Nothing else is due and nothing easier is there: something new comes before it.
+    queue = queued(every[:5], cards, NOW, 1)
+    assert (len(queue), queue.spared) == (3, 0)
+    assert drain(queue) == ["a/late", "a/stuck-0", "a/stuck-1"]
+    # Alone it is asked, and asked once: not again in the same session.
+    queue = queued(every[:1], cards, NOW, 1)
+    turn = queue.next()
+    assert turn
+    assert not queue.repeats(turn)
+    queue.wrong(turn, None)
+    assert queue.next() is None
