@@ -261,6 +261,10 @@ WORDS: Words = {
     "you_said": {"zh": "你说", "en": "You said"},
     "said_holds": {"zh": "说对了", "en": "So it is"},
     "said_fails": {"zh": "这次实测推翻了它", "en": "This run refutes it"},
+    "said_untested": {
+        "zh": "这次跑的不是这种情况，没有检验到它",
+        "en": "This run is of another case and does not test it",
+    },
     "measured": {"zh": "实测值", "en": "The run measured"},
     "key_asked": {"zh": "问你的那组数的答案", "en": "The key for your numbers"},
     "key_there": {"zh": "实测这组数的答案", "en": "The key says for it"},
@@ -280,6 +284,10 @@ WORDS: Words = {
         "zh": "这一次推翻不了选项 {option}",
         "en": "this run does not refute option {option}",
     },
+    "untested": {
+        "zh": "这一次没有检验选项 {option}",
+        "en": "this run does not test option {option}",
+    },
     "option_holds": {"zh": "选项 {option} 成立", "en": "option {option} holds"},
     "option_fails": {"zh": "选项 {option} 不成立", "en": "option {option} does not hold"},
     "trap_refuted": {"zh": "易错的算法被推翻", "en": "the trap is refuted"},
@@ -291,8 +299,11 @@ WORDS: Words = {
         "zh": "检查没过：{name}（测得 {measured}，要求 {relation} {expected}）",
         "en": "A check fails: {name} (measured {measured}, wanted {relation} {expected})",
     },
-    "proved": {"zh": "这次实测支持正确答案", "en": "The run bears the answer out"},
-    "not_proved": {"zh": "这次实测不支持正确答案", "en": "The run does not bear the answer out"},
+    "proved": {"zh": "这次实测支持正确答案", "en": "The run bears out the right answer"},
+    "not_proved": {
+        "zh": "这次实测不支持正确答案",
+        "en": "The run does not bear out the right answer",
+    },
     "no_decision": {
         "zh": "这次实测说明不了问题：{reason}",
         "en": "The run decides nothing: {reason}",

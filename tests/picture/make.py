@@ -101,7 +101,7 @@ def session() -> pyte.Screen:
         child.send(f"{MOSTLY_SAID}\r")
         until("go on")
         child.send("p")
-        until("The run bears the answer out")
+        until("The run bears out the right answer")
         settle()
         child.send("q")
         child.close()

@@ -296,7 +296,7 @@ class TestProof:
         assert "\n    isclose(0.5,\n    0.5)" in narrow
         # The trap that was hit, and by what it is refuted.
         assert "isclose(bubble_1f1b, answer)  the trap is refuted" in shown
-        assert "The run does not bear the answer out" in shown
+        assert "The run does not bear out the right answer" in shown
 
     def test_of_another_setting_the_run_and_the_learner_each_have_their_own_key(self):
         proof = shelf.proof(shelf.asked("number"), own=False)
@@ -343,7 +343,7 @@ class TestProof:
         shown = drawn(verdict_screen(moment, 100), 100)
         assert f"option {place} is refuted" in shown
         assert "all_equal([2, 2, 2], 4)" in shown
-        assert "The run bears the answer out" in shown
+        assert "The run bears out the right answer" in shown
         # What was picked, what was measured of it, and what that says: last, before the verdict.
         said = shown[shown.index("You said") :]
         assert re.match(

@@ -170,7 +170,7 @@ def test_commands_by_key_and_by_chord(sit, written):
     desk.press("\r")
     desk.until("1-4 grade")
     desk.press("p")
-    desk.until("bear the answer out")
+    desk.until("bear out the right answer")
     desk.press("y", "w", "2")
     desk.until("grade 2: hard")
     # What was asked for last stands lowest, where a small screen still shows it.
@@ -228,7 +228,7 @@ def test_a_real_session_undoes_and_asks_again_just_as_it_was(sit, tmp_path):
     desk.press("!", wrong)
     desk.until("Misconception  one-buffer")
     desk.press("p")
-    desk.until("The run bears the answer out")
+    desk.until("The run bears out the right answer")
     desk.press("u")
     desk.until("? help", gone="1-4 grade")
     assert re.findall(r"^\d\) .*$", desk.text, re.MULTILINE) == options
