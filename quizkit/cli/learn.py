@@ -53,7 +53,7 @@ def learn(
     entries = shelves.entries(wanted)
     place = open_desk(json, plain, spoken)
     with shelves:
-        read = _read(place, _introduction(shelves, topic, spoken))
+        read = _read(place, _introduction(shelves, topic, [each.id for each in entries], spoken))
         if read is None:
             return
         order = [f"{topic}/{slug}" for slug in shelves.topics()[topic].order]
@@ -142,20 +142,25 @@ def _turned(page: "Page") -> "Page":
     return replace(page, lang=other(page.lang))
 
 
-def _introduction(shelves: "Library", slug: str, lang: "Lang") -> "Page":
+def _introduction(shelves: "Library", slug: str, questions: list[str], lang: "Lang") -> "Page":
     from quizkit.bank.model import Text
+    from quizkit.diary import Diary
+    from quizkit.paths import diary_file
     from quizkit.tutor.desk import Page
     from quizkit.words import say
 
     topics = shelves.topics()
     topic = topics[slug]
     needs = [topics[each] for each in topic.needs if each in topics]
+    with Diary(diary_file()) as diary:
+        done = len({review.question for review in diary.reviews(questions)})
 
     def text(spoken: "Lang") -> str:
         comma = "、" if spoken == "zh" else ", "
         listed = comma.join(f"{each.title[spoken]} (`{each.slug}`)" for each in needs)
         before = say("study.needs", spoken, topics=listed) if needs else ""
-        return f"{topic.intro[spoken].strip()}\n\n{before}".strip()
+        course = say("study.course", spoken, count=len(questions), done=done)
+        return f"{topic.intro[spoken].strip()}\n\n{course}\n\n{before}".strip()
 
     return Page(topic.title, Text(text("zh"), text("en")), lang)
 
