@@ -35,7 +35,7 @@ def own_draw(question: Question, drawn: Bindings) -> bool:
 
 
 def nearest(question: Question, drawn: Bindings) -> Bindings:
-    """The row of `at` nearest to the learner's own numbers: as many the same as can be, then by ratio.
+    """The row of `at` nearest to the learner's numbers: as many the same as can be, then by ratio.
 
     A number may name a case (the stage of ZeRO), and a run of another case answers nothing.
     """

@@ -19,7 +19,8 @@ class ProofView:
     """What `bindings` bound (the learner's own draw if `own`), what came back, what it decides.
 
     `measured` is the run's value of the number (or list) that was asked, where claims compare one
-    with `answer`; `values` are the metrics the claims name, `demo` says what they are.
+    with `answer`; `values` are the metrics the claims name, `demo` says what they are. `untested`
+    are the places of claims that this run says nothing of: `cut != 0 or error < 1e-9` if cut is 1.
     """
 
     bindings: Bindings
@@ -29,6 +30,7 @@ class ProofView:
     judgement: Judgement
     measured: Number | list[Number] | None
     values: Mapping[str, Value]
+    untested: frozenset[str] = frozenset()
 
     @property
     def claims(self) -> tuple[Judged, ...]:
@@ -41,11 +43,16 @@ class ProofView:
         return not self.judgement.reason and all(c.holds for c in self.claims if c.wanted)
 
     def lets_stand(self, given: object) -> int:
-        """How many of the wrong options that were picked this run does not refute."""
+        """How many of the options that were picked this run does not decide.
+
+        That is a wrong one it does not refute, or a right one it does not test.
+        """
         picked = cast("Sequence[object]", given) if isinstance(given, Sequence) else (given,)
         places = {f"options.{each}.claim" for each in picked}
         refutable = (c for c in self.claims if c.role == "refuted" and c.place in places)
-        return sum("false" not in claim.truths for claim in refutable)
+        standing = sum("false" not in claim.truths for claim in refutable)
+        rights = {c.place for c in self.claims if c.role == "right"}
+        return standing + len(places & rights & self.untested)
 
 
 def view(
@@ -56,18 +63,36 @@ def view(
     judgement = judge(question, [run], demo)
     measured: Number | list[Number] | None = None
     values: dict[str, Value] = {}
+    untested: set[str] = set()
     if not judgement.reason:
         try:
             names = scope(question, run, demo)
         except FormulaError:
             names = {}
         claims = [claim for _, _, claim, _ in statements(question)]
-        for claim in claims:
+        for place, _, claim, _ in statements(question):
             metrics = sorted(claim.names & set(report.metrics) & set(names))
             values |= {name: names[name] for name in metrics}
+            if _is_excused(claim, names, set(report.metrics)):
+                untested.add(place)
         if "answer" in key_names(question):
             measured = _compared_with_answer(claims, names)
-    return ProofView(bindings, own, demo, report, judgement, measured, values)
+    return ProofView(bindings, own, demo, report, judgement, measured, values, frozenset(untested))
+
+
+def _is_excused(claim: Formula, names: Mapping[str, Value], metrics: set[str]) -> bool:
+    """Whether a claim is true by what was set, before anything that was measured is looked at."""
+    if not (isinstance(claim.tree, ast.BoolOp) and isinstance(claim.tree.op, ast.Or)):
+        return False
+    for part in (parse(ast.unparse(each)) for each in claim.tree.values):
+        try:
+            if part.names & metrics:
+                return False
+            if part.truth(names):
+                return True
+        except FormulaError:
+            return False
+    return False
 
 
 def _compared_with_answer(

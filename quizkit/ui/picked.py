@@ -32,6 +32,9 @@ def _rows(moment: Moment, proof: ProofView, plain: bool) -> Iterator[tuple[str, 
             continue
         text = moment.asked.fill(question.options[index].text, lang)
         yield say("ui.you_said", lang), inline(text, plain)
+        if judged.place in proof.untested:
+            yield "", Text(say("ui.said_untested", lang), "dim")
+            continue
         named = [name for name in proof.values if name in judged.claim.names]
         numbers = "\n".join(f"{name} = {show_value(proof.values[name])}" for name in named)
         yield say("ui.measured", lang), Text(numbers, overflow="fold")

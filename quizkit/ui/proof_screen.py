@@ -106,12 +106,12 @@ def _claims(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableTyp
         what = (str(judged.claim), judged.place if judged.role in ("right", "refuted") else "")
         if (judged.role != "trap" and what not in said) or _is_hit(moment, judged):
             said.add(what)
-            lines += _claim(moment, judged, names, plain)
+            lines += _claim(moment, judged, names, plain, judged.place in proof.untested)
     return section(say("ui.claims", moment.lang), *lines) if lines else []
 
 
 def _claim(
-    moment: Moment, judged: Judged, names: Mapping[str, Value], plain: bool
+    moment: Moment, judged: Judged, names: Mapping[str, Value], plain: bool, untested: bool
 ) -> list[RenderableType]:
     """One claim: what is said, in words whether it is so, and the same with the values put in."""
     lang = moment.lang
@@ -120,7 +120,7 @@ def _claim(
     line = Text(overflow="fold")
     line.append(word + colon(lang), RIGHT if judged.holds else WRONG)
     line.append(f"`{judged.claim}`" if plain else str(judged.claim), CODE)
-    if role := _role(moment, judged, truth):
+    if role := _role(moment, judged, truth, untested):
         line.append(f"  {role}", "bold")
     details = [judged.error] if judged.error else put_in(judged.claim, _instead(judged, names))
     return [line, *(below(Text(each, "dim", overflow="fold")) for each in details)]
@@ -174,7 +174,7 @@ def _as_read(value: Value) -> ast.AST:
     return ast.Name(repr(value) if isinstance(value, str) else show_value(value), ast.Load())
 
 
-def _role(moment: Moment, judged: Judged, truth: str) -> str:
+def _role(moment: Moment, judged: Judged, truth: str, untested: bool) -> str:
     """What a claim decides about: an option by its place on the screen, or a trap."""
     lang = moment.lang
     if judged.role == "trap":
@@ -182,6 +182,8 @@ def _role(moment: Moment, judged: Judged, truth: str) -> str:
     if judged.role not in ("right", "refuted"):
         return ""
     option = moment.asked.order.index(int(judged.place.split(".")[1])) + 1
+    if untested:
+        return say("ui.untested", lang, option=option)
     if judged.role == "refuted":
         return say("ui.refuted" if truth == "false" else "ui.unrefuted", lang, option=option)
     return say("ui.option_holds" if truth == "true" else "ui.option_fails", lang, option=option)

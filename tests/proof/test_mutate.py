@@ -193,6 +193,24 @@ def test_a_wrong_pick_is_shown_the_run_that_refutes_it(
     assert shown["[1]"].lets_stand([1]) == 0 < shown["[0]"].lets_stand([1])
 
 
+def test_a_right_pick_is_shown_the_run_that_tests_it(
+    question: Read, pipeline: Demo, brings: Brings
+):
+    def run(wanted: Setting) -> Report:
+        counted = dict(wanted.args)["microbatches"]
+        return brings(args=dict(wanted.args), metrics={"bubble_1f1b": 3 / (3 + float(counted))})
+
+    text = CHOICE.replace("claim: bubble_1f1b < 0.5}", "claim: m > 2 or bubble_1f1b > 0.5}")
+    text = text.replace("pipeline}", "pipeline, args: {microbatches: =m}, at: [{m: 8}, {m: 2}]}")
+    court = Court({"pipeline": pipeline}, run)
+    first, second = (court.view(question(text), {}, given) for given in ([1], [0]))
+    assert (first.bindings["m"], first.untested) == (8, {"options.0.claim"})
+    assert (second.bindings["m"], second.untested) == (2, set())
+    # What a measured number excuses was tested.
+    text = text.replace("m > 2 or bubble_1f1b > 0.5", "bubble_1f1b > 0.1 or m > 2")
+    assert court.view(question(text), {}, [0]).untested == set()
+
+
 def test_a_changed_key_may_be_longer_or_deeper_than_what_can_be_written(question: Read):
     long = "3 / 11" + " + 0" * 36
     long += " " * (590 - len(long)) + "# so"

@@ -356,6 +356,16 @@ class TestProof:
         unclaimed = judged("single", given=[0], proof=moment.proof)
         assert "You said" not in drawn(verdict_screen(unclaimed, 100), 100)
 
+    def test_what_a_run_of_another_case_leaves_open_is_not_called_right(self):
+        moment = judged("single", proof=shelf.proof(shelf.asked("single")))
+        assert moment.proof
+        other = replace(moment.proof, untested=frozenset({"options.2.claim"}))
+        shown = drawn(verdict_screen(replace(moment, proof=other), 100), 100)
+        place = moment.asked.order.index(2) + 1
+        assert f"this run does not test option {place}" in shown
+        said = shown[shown.index("You said") :]
+        assert re.match(r"You said +four\n +This run is of another case and does not", said)
+
     def test_a_planted_bug_shows_the_check_that_fails(self):
         moment = judged("bug", proof=shelf.proof(shelf.asked("bug")))
         shown = drawn(verdict_screen(moment, 100), 100)
