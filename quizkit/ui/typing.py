@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from quizkit.tutor.desk import Interrupted
 
 if TYPE_CHECKING:
@@ -117,9 +119,13 @@ def _type(
     from prompt_toolkit.application import get_app
     from prompt_toolkit.output.vt100 import Vt100_Output
 
+    from quizkit.ui.wordwrap import WordWrap
+
+    wrap = WordWrap(lambda: cell_len(prompt().split("\n")[-1]))
     session: PromptSession[Typed | str] = PromptSession(
         multiline=multiline,
         key_bindings=_bindings(multiline, commands),
+        input_processors=[wrap] if multiline else [],
         refresh_interval=_REFRESH if deadline is not None else 0,
         # Asking where the cursor is has no use here, and a late answer would look like a key.
         output=Vt100_Output(sys.stdout, _size, os.environ.get("TERM"), enable_cpr=False),

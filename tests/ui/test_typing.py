@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+from quizkit.ui.wordwrap import fills
+
 SCRIPT = """
 import contextlib, os, signal, sys
 from importlib.abc import MetaPathFinder
@@ -58,3 +60,57 @@ def test_an_interrupt_from_outside_gives_back_what_was_typed(terminal):
     desk.child.kill(2)
     desk.until("left with half a word")
     assert desk.close() == 0
+
+
+WORDS = """
+from quizkit.ui.typing import type_text
+
+typed = type_text(lambda: "> ", multiline=True, commands={})
+print("typed", ascii(typed.text))
+"""
+SAID = "gradients are reduced in buckets while 反向还在算，桶满了就发 all-reduce asynchronously"
+
+
+def test_what_is_typed_breaks_between_words_and_stays_as_it_is(terminal):
+    desk = terminal([sys.executable, "-c", WORDS], columns=30, rows=12)
+    desk.until(">")
+    desk.press(SAID)
+    shown = desk.until("asynchronously")
+    assert [row.strip() for row in shown.split("\n") if row.strip()] == [
+        "> gradients are reduced in",
+        "buckets while 反向还在算，桶",
+        "满了就发 all-reduce",
+        "asynchronously",
+    ]
+    desk.press(
+        *["\x1b[D"]
+        * len("reduced in buckets while 反向还在算，桶满了就发 all-reduce asynchronously")
+    )
+    desk.press("all-")
+    desk.until("all-reduced")
+    desk.press("\x05", " 完", "\x1b\r")
+    said = SAID.replace("are reduced", "are all-reduced") + " 完"
+    desk.until("typed")
+    assert desk.close() == 0
+    assert ascii(said) in desk.text.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "rows"),
+    [
+        ("one two three", 8, ["one two ", "three"]),
+        ("one two three", 7, ["one two", " three"]),
+        ("eight bytes", 5, ["eight", " ", "bytes"]),
+        ("unbreakable", 4, ["unbr", "eaka", "ble"]),
+        ("桶满了就发", 5, ["桶满 ", "了就 ", "发"]),
+        ("a 桶，满", 5, ["a    ", "桶， ", "满"]),
+        ("", 5, [""]),
+        ("a", 1, ["a"]),
+    ],
+)
+def test_rows_are_filled_up_where_the_next_word_would_be_cut(
+    text: str, width: int, rows: list[str]
+):
+    blanks = fills(text, width)
+    shown = "".join(" " * blanks.get(at, 0) + each for at, each in enumerate(text))
+    assert shown == "".join(rows)
