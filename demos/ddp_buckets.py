@@ -4,9 +4,8 @@ The trick
     Who shares a bucket is fixed before backward. It is closed once it holds its cap or more, so it
     may be larger. The first backward has one bucket of everything; then they are cut anew, in the
     order in which gradients became ready on rank 0, the first at a small cap to start early. (With
-    find_unused_parameters: as registered, started back to front, for good.) None overtakes another:
-    collectives meet by order, not by name. What is left of the sums when backward ends is exposed.
-    Sizes are in units: --unit 1048576 makes them MiB. --against: forward runs the other way.
+    find_unused_parameters: as registered, back to front, for good.) None overtakes another: sums
+    meet by order, not by name. What is left of them when backward ends is exposed.
 
 Watch
     grad_error                   largest difference from one process on all ranks' rows
@@ -121,7 +120,9 @@ class Reducer:
 
     def ready(self, i, _):
         """A gradient is complete: one less is missing in its bucket."""
-        self.clock.spend(self.times[0] / len(self.hooks), f"B{i}")
+        cost, again = self.times[0] / len(self.hooks), self.clock.schedule in ("whole", "rebuilt")
+        self.clock.now += cost * again  # the same backward again: it need not be drawn
+        self.clock.spend(cost * (not again), f"B{i}")
         self.arrived.append(i)
         self.missing[self.home[i]] -= 1
         while (number := len(self.started)) < len(self.rows) and not self.missing[number]:
@@ -226,7 +227,7 @@ def main(
     model(x.flatten(0, 1), forward).square().mean().backward()
     truth, ran, errors = model.gradient(), {}, []
 
-    def backward(name, buckets, orders):
+    def backward(name, buckets, orders, times=times):
         with virtual_clock(name) as clock:
             ran[name] = reducer = Reducer(model, buckets, clock, times)
             model(x[rank()], orders[rank()]).square().mean().backward()
@@ -242,7 +243,7 @@ def main(
     backward("registered", assign(range(tensors), sizes, caps)[::-1], alike)
     backward("whole", everything, alike)
     backward("rebuilt", rebuild(ran["whole"].arrived, sizes, caps), alike)
-    backward("turned, whole", everything, turned)
+    backward("turned, whole", everything, turned, (0.0, 0.0))  # for its order: nothing to draw
     backward("turned", rebuild(ran["turned, whole"].arrived, sizes, caps[:1]), turned)
     mine, registered, whole, rebuilt = x[rank()], ran["registered"], ran["whole"], ran["rebuilt"]
     seen, theirs, views = torchs(model, mine, [forward] * 2, caps, gradient_as_bucket_view=True)
@@ -254,11 +255,10 @@ def main(
 
     metrics = {"grad_error": compared(max(errors))}
     for name in ("registered", "rebuilt"):
-        units = [each / unit for each in ran[name].sizes]
         metrics |= {
             f"buckets_{name}": shared(counted(len(ran[name].started))),
-            f"first_{name}": shared(counted(units[0])),
-            f"last_{name}": shared(counted(units[-1])),
+            f"first_{name}": shared(counted(ran[name].sizes[0] / unit)),
+            f"last_{name}": shared(counted(ran[name].sizes[-1] / unit)),
             f"exposed_{name}": shared(clocked(ran[name].exposed)),
         }
     return metrics | {

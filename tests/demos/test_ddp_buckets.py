@@ -69,11 +69,16 @@ def test_registration_against_the_forward_exposes_everything_until_rebuilt(run: 
     assert measured["exposed_rebuilt"] == 80
 
 
-def test_sums_have_a_lane_of_their_own(run: Run) -> None:
-    events = [e for e in run(4)["timeline"]["events"] if e["rank"] == 2]
+def test_each_lane_is_drawn_once(run: Run) -> None:
+    events = [e for e in run(4)["timeline"]["events"] if e["rank"] == 2 and e["end"] > e["start"]]
     sums = [e for e in events if e["schedule"] == "rebuilt, sums"]
     assert [(e["name"], e["start"]) for e in sums] == [("R0", 30), ("R1", 180), ("R2", 300)]
-    backward = [e["name"] for e in events if e["schedule"] == "rebuilt"]
+    lanes = dict.fromkeys(e["schedule"] for e in events)
+    assert [*lanes] == [
+        *("registered", "registered, sums", "whole, sums", "rebuilt, sums"),
+        *("turned", "turned, sums"),
+    ]
+    backward = [e["name"] for e in events if e["schedule"] == "registered"]
     assert backward == [f"B{i}" for i in reversed(range(10))]
 
 
