@@ -5,9 +5,10 @@ from random import Random
 
 from quizkit.bank.entry import Entry
 from quizkit.bank.model import Question
+from quizkit.tutor.coming import Coming
 from quizkit.tutor.ladder import Ladder
-from quizkit.tutor.lineup import HANDFUL, Lineup, is_leech, shuffled, was_right
-from quizkit.tutor.mixing import is_essay, mixed
+from quizkit.tutor.lineup import Lineup, is_leech, shuffled, was_right
+from quizkit.tutor.mixing import is_essay
 from quizkit.tutor.reach import Reach
 from quizkit.tutor.turns import Turn
 
@@ -30,8 +31,7 @@ class Queue:
         self._all = {each.id: each for each in entries}
         self._seed = seed
         self._strict = strict
-        self._plan = [*lineup.plan]
-        self._later = [[*part] for part in lineup.later]
+        self._coming = Coming(self._all, lineup)
         self._waiting = {*lineup.waiting}
         self._limited = not lineup.later
         self._cards, self._levels = lineup.cards, lineup.levels
@@ -43,24 +43,21 @@ class Queue:
         self._back: list[Turn] = []
         self._turn: Turn | None = None
         self.ahead, self.spared = lineup.ahead, lineup.spared
-        self._mix_more()
 
     def __len__(self) -> int:
         """How many are still to come."""
-        return len(self._back) + len(self._plan) + sum(map(len, self._later))
+        return len(self._back) + len(self._coming)
 
     def next(self) -> Turn | None:
         """The next question, or None at the end."""
         if self._back:
             self._turn = self._back.pop()
             return self._turn
-        if not self._plan:
-            self._mix_more()
-        if not self._plan:
+        if not (self._coming.plan or self._coming.mix()):
             return None
         if not self._strict:
             self._look_ahead()
-        name = self._plan.pop(0)
+        name = self._coming.take()
         times = self._times[name] = self._times.get(name, 0) + 1
         seed = Random(f"{self._seed}:{name}:{times}").getrandbits(31)  # noqa: S311  not a secret
         self._turn = Turn(name, seed, name in self._repeated)
@@ -74,7 +71,7 @@ class Queue:
         if name in self._repeated and not turn.repeat:
             # It was wrong and planned once more; that is forgotten with the answer.
             self._repeated.discard(name)
-            self._drop(name)
+            self._coming.drop(name)
             self._back = [each for each in self._back if each == turn or each.question != name]
 
     def repeats(self, turn: Turn) -> bool:
@@ -86,10 +83,7 @@ class Queue:
         """It comes back at the end, once; another one with the same myth comes sooner."""
         if self.repeats(turn):
             self._repeated.add(turn.question)
-            if self._later:
-                self._later.append([self._all[turn.question]])
-            else:
-                self._plan.append(turn.question)
+            self._coming.append(turn.question)
         if not myth or self._strict:
             return
         own = self._all[turn.question].level
@@ -100,7 +94,7 @@ class Queue:
             and each.id not in self._times
             and each.level <= max(own, self._reach.level(each.topic)) + _ABOVE
         ]
-        others, planned = self._able(others), {*self._ahead()}
+        others, planned = self._able(others), {*self._coming.names()}
         others.sort(key=lambda e: (e.id not in planned, e.level, shuffled(self._seed, e.id)))
         if others:
             self._bring(others[0].id, _LATER)
@@ -133,7 +127,7 @@ class Queue:
     def _leads_on(self, one: Entry, other: Entry) -> bool:
         """Whether it can follow a right answer: of this session, no leap, no second essay."""
         leap = other.level > max(one.level, self._reach.level(other.topic)) + _ABOVE
-        mine = other.id in self._waiting or other.id in self._ahead()
+        mine = other.id in self._waiting or other.id in self._coming.names()
         return mine and not leap and not (is_essay(one) and is_essay(other))
 
     def _easier(self, entry: Entry, named: Iterable[Entry]) -> str | None:
@@ -148,18 +142,17 @@ class Queue:
         return able[0].id if able else None
 
     def _able(self, entries: Iterable[Entry]) -> list[Entry]:
-        """What is planned, again or at all, or else finds room."""
-        planned, spare = {*self._ahead()}, any(self._spare())
-        return [e for e in entries if e.id in planned or self._fits(e.id, spare)]
+        """What is planned, again or at all, or finds room; what will not stay keeps its place."""
+        planned, spare = {*self._coming.names()}, any(self._spare())
+        return [
+            each
+            for each in entries
+            if not is_leech(each.id, self._cards)
+            and (each.id in planned or (each.id not in self._times and self._room(each.id, spare)))
+        ]
 
-    def _fits(self, name: str, spare: bool) -> bool:
-        if name in self._times or is_leech(name, self._cards):
-            return False
+    def _room(self, name: str, spare: bool) -> bool:
         return spare or (not self._limited and name in self._cards)
-
-    def _ahead(self) -> list[str]:
-        """All that is planned, in order as far as there is one."""
-        return [*self._plan, *(each.id for part in self._later for each in part)]
 
     def _new(self, name: str) -> bool:
         """Whether nobody has met it yet."""
@@ -170,7 +163,7 @@ class Queue:
 
         Where the number of questions was asked for, whatever has not been asked.
         """
-        ahead = self._ahead()[::-1]
+        ahead = self._coming.names()[::-1]
         yield from (name for name in ahead if self._new(name))
         if self._limited:
             yield from (name for name in ahead if name in self._cards and name not in self._times)
@@ -178,12 +171,11 @@ class Queue:
     def _look_ahead(self) -> None:
         """Put what should be next in front: at the level reached by now, and not what is stuck."""
         at = self._suits(0)
-        while at == len(self._plan) and self._later:
-            self._mix_more()
+        while at == len(self._coming.plan) and self._coming.mix():
             at = self._suits(at)
-        if at < len(self._plan):
-            self._plan.insert(0, self._plan.pop(at))
-        front = self._plan[0]
+        if at < len(self._coming.plan):
+            self._coming.plan.insert(0, self._coming.plan.pop(at))
+        front = self._coming.plan[0]
         if is_leech(front, self._cards) and front not in self._led:
             self._led.add(front)
             entry = self._all[front]
@@ -194,12 +186,12 @@ class Queue:
 
     def _suits(self, start: int) -> int:
         """Where what may come now stands, from a place on; past the end where nothing may."""
-        for at in range(start, len(self._plan)):
-            name = self._steered(self._plan[at])
+        for at in range(start, len(self._coming.plan)):
+            name = self._steered(self._coming.plan[at])
             begins_stuck = not self._times and is_leech(name, self._cards)
             if not begins_stuck and not self._too_hard(name):
                 return at
-        return len(self._plan)
+        return len(self._coming.plan)
 
     def _can_move(self, entry: Entry) -> bool:
         """Whether its place follows from its level alone."""
@@ -227,43 +219,24 @@ class Queue:
                 shuffled(self._seed, e.id),
             ),
         )
-        swap = {name: best.id, best.id: name}
-        self._waiting = {swap.get(each, each) for each in self._waiting}
-        self._plan = [swap.get(each, each) for each in self._plan]
-        self._later = [[self._all[swap.get(e.id, e.id)] for e in part] for part in self._later]
+        if best.id in self._waiting:
+            self._waiting ^= {name, best.id}
+        self._coming.swap(name, best.id)
         return best.id
 
-    def _mix_more(self) -> None:
-        """Put the next handful in order."""
-        handful: list[Entry] = []
-        before = self._plan[-1] if self._plan else self._turn.question if self._turn else None
-        while self._later and not handful:
-            part = self._later[0]
-            handful, self._later[0] = part[:HANDFUL], part[HANDFUL:]
-            self._later = self._later if self._later[0] else self._later[1:]
-        last = self._all[before] if before else None
-        rising = any(self._new(each.id) for each in handful)
-        self._plan += [each.id for each in mixed(handful, last, rising=rising)]
-
-    def _drop(self, name: str) -> None:
-        self._plan = [each for each in self._plan if each != name]
-        self._later = [kept for part in self._later if (kept := [e for e in part if e.id != name])]
-
     def _bring(self, name: str, place: int) -> None:
-        if name in self._ahead():
-            if name in self._plan[: place + 1]:
+        if name in self._coming.names():
+            if name in self._coming.plan[: place + 1]:
                 self._brought.add(name)
                 return
-            self._drop(name)
+            self._coming.drop(name)
         elif self._limited or name not in self._cards:
             # As many as were asked for, or as many new ones as a day has: another makes room.
             spare = next(self._spare(), None)
             if spare is None:
                 return
-            self._drop(spare)
+            self._coming.drop(spare)
             self._waiting.add(spare)
         self._waiting.discard(name)
         self._brought.add(name)
-        while self._later and len(self._plan) < place:
-            self._mix_more()
-        self._plan.insert(place, name)
+        self._coming.insert(place, name)
