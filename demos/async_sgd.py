@@ -21,8 +21,8 @@ Watch
     staleness_mean (shared)  mean staleness of all gradients, asynchronous
     last_met              updates already in the weights that this worker took its last gradient at,
                           asynchronous
-    idle_async            virtual time this worker waits for new weights, asynchronous
-    idle_sync             virtual time this worker waits for new weights, synchronous
+    idle_async            virtual time this worker waits for the server, asynchronous
+    idle_sync             virtual time this worker waits for the server, synchronous
     time_async (shared)   virtual time until workers * rounds gradients are applied, asynchronous
     time_sync (shared)    virtual time until workers * rounds gradients are applied, synchronous
     updates_async (shared)  updates made of workers * rounds gradients, asynchronous
@@ -80,9 +80,9 @@ def work(clock, slope, costs, row):
     while True:
         since = clock.now
         version, weights = recv(row, 0).tensor_split([1])
+        waited += clock.now - since
         if version < 0:
             return waited
-        waited += clock.now - since
         cost = costs[turn % len(costs)]
         # Said first: the server takes gradients in the order of the clock, which can be repeated.
         send(torch.zeros_like(version) + clock.now + cost, 0)

@@ -48,7 +48,7 @@ def test_the_slow_one_is_late_and_holds_up_nobody(run: Run) -> None:
     measured = run(4, slow=3.0)["metrics"]
     assert measured["applied"] == [0, 10, 10, 4]
     assert measured["staleness"] == [0, 2, 2, 6]
-    assert measured["idle_sync"] == [0.0, 14.0, 14.0, 0.0]
+    assert measured["idle_sync"] == [0.0, 16.0, 16.0, 0.0]
     assert measured["time_async"] == 12
     assert measured["time_sync"] == 24
     even = run(4, slow=1.0)["metrics"]
