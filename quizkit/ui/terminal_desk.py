@@ -33,7 +33,7 @@ class TerminalDesk:
         self._lines = LineDesk(sys.stdin, sys.stdout)
         self._lang: Lang = lang
         self._narrow = False
-        self._unsent, self._kept = "", False
+        self._unsent, self._kept = "", ""
         self._opened: Sequence[Section] = ()
         self._left = False
 
@@ -54,13 +54,13 @@ class TerminalDesk:
         try:
             said = asking.answer()
         except Interrupted as interrupted:
-            self._give_back(interrupted.unsent, isinstance(moment.question, Essay))
+            self._give_back(interrupted.unsent, _kept(moment))
             raise
         self._left = asking.left
         self._opened = ()
         self._unsent = ""
         if isinstance(said, Command) and said.name == "quit":
-            self._unsent, self._kept = said.unsent, isinstance(moment.question, Essay)
+            self._unsent, self._kept = said.unsent, _kept(moment)
         return said
 
     @contextmanager
@@ -93,11 +93,12 @@ class TerminalDesk:
         self._give_back(self._unsent, self._kept)
         self._screen.add(summary_screen(summary))
 
-    def _give_back(self, unsent: str, kept: bool) -> None:
-        """What was typed and not handed in. Only an essay's text comes back by itself."""
+    def _give_back(self, unsent: str, kept: str) -> None:
+        """What was typed and not handed in, and by which command an essay is gone on with."""
         if unsent.strip():
             mine = Text(unsent.strip(), "italic", overflow="fold")
-            title = say("ui.unsent_kept" if kept else "ui.unsent", self._lang)
+            key = "ui.unsent_kept" if kept else "ui.unsent"
+            title = say(key, self._lang, question=kept)
             self._screen.add(*section(title, mine))
 
     def _is_narrow(self) -> bool:
@@ -109,3 +110,8 @@ class TerminalDesk:
             self._narrow = True
             self._lines.tell(say("ui.narrow", self._lang, width=width, least=NARROWEST))
         return self._narrow
+
+
+def _kept(moment: Moment) -> str:
+    """The question, if what is written on it is kept for later: only an essay's text is."""
+    return moment.question.id if isinstance(moment.question, Essay) else ""

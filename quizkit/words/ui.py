@@ -179,8 +179,8 @@ WORDS: Words = {
     },
     "unsent": {"zh": "没有提交的文字，留给你：", "en": "What you had typed and not handed in:"},
     "unsent_kept": {
-        "zh": "没有提交，先替你留着，下次遇到这道题接着写：",
-        "en": "Not handed in, and kept: it is back when this question comes again:",
+        "zh": "没有提交，先替你留着。接着写：quizkit study {question}",
+        "en": "Not handed in, and kept. To go on with it: quizkit study {question}",
     },
     # Line mode.
     "line_pick": {"zh": "输入 1-{last}", "en": "Answer 1-{last}"},

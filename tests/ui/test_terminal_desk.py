@@ -464,7 +464,7 @@ def test_what_was_typed_is_given_back_at_ctrl_c(sit, written, name: str):
     desk.until("乘 S")
     desk.press("\x03")
     assert desk.close() == 130
-    kept = "it is back when this question comes again:"
+    kept = "To go on with it: quizkit study pp/essay"
     title = kept if name == "essay" else "What you had typed and not handed in:"
     _, given_back = desk.text.split(title)
     assert given_back.strip() == "2(p-1)/p 乘 S"
