@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from quizkit.lab.catalogue import Demo
+from quizkit.lab.catalogue import Demo, Parameter
 from quizkit.ui.demo_words import demo_words
 from quizkit.ui.inline import one_line
 from quizkit.ui.parts import bracketed
@@ -67,7 +67,7 @@ def page(demo: Demo, lang: Lang, plain: bool) -> RenderableType:
         _title("options", lang),
         _rows(
             [
-                (each.usage, _option(words.options[name], each.default, lang))
+                (each.usage, _option(words.options[name], each, lang))
                 for name, each in demo.parameters.items()
             ],
             plain,
@@ -103,8 +103,11 @@ def _about(expected: str, source: str, lang: Lang) -> str:
     return say("lab.about_break", lang, expected=expected, source=source) if source else expected
 
 
-def _option(text: str, default: object, lang: Lang) -> str:
-    given = say("lab.default", lang, value=shlex.quote(str(default)))
+def _option(text: str, option: Parameter, lang: Lang) -> str:
+    value = shlex.quote(str(option.default))
+    if isinstance(option.default, bool):  # as it would be typed: `--no-causal` says more than False
+        value = option.usage.split("/")[0 if option.default else 1]
+    given = say("lab.default", lang, value=value)
     return f"{text}{bracketed([given], lang)}" if text else given
 
 

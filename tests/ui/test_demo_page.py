@@ -80,4 +80,6 @@ def test_the_page_says_everything(lang: Lang, width: int, plain: bool) -> None:
         assert said in joined
     assert "".join(DEMO.law.split()) in "".join(text.split())
     assert "    rank 0 -> rank 1\n    rank 1 -> rank 0\n" in text  # a figure keeps its lines
+    # What is left out is said as it would be typed, not as Python writes it.
+    assert ("默认 --causal" if lang == "zh" else "default --causal") in joined
     assert ("一个值" if lang == "zh" else "one for the whole run") in joined
