@@ -7,7 +7,7 @@ The trick
     Reduced after backward all of it is exposed; launched from hooks only the last bucket has to be.
     The call that launches one returns at once: its time says nothing. What is made once (momentum)
     is made in the first step, which warms up and is not recorded. Backward here computes until the
-    reductions under way are done, to hide some. The picture omits what is under a 40th of its step.
+    reductions under way are done, to hide some. The picture omits what is under a 30th of its step.
 
 Watch
     step_after             milliseconds of a step that reduces after backward
@@ -202,12 +202,12 @@ def drawn_step(buckets, operator, gap, transfer):
 
 
 def picture(name, events):
-    """Keep for the timeline, in seconds of the step, what is at least a 40th of it."""
+    """Keep for the timeline, in seconds of the step, what is at least a 30th of it."""
     [(zero, end)] = spans(events, "step")
     kept = [("F", *spans(events, "forward")), ("B", *spans(events, "backward"))]
     kept += [(f"R{i}", each) for i, each in enumerate(sorted(spans(events, COLLECTIVE)))]
     for label, (start, close) in kept:
-        if close - start >= (end - zero) / 40:
+        if close - start >= (end - zero) / 30:
             timed(name, label, (start - zero) / 1e9, (close - zero) / 1e9)
 
 
