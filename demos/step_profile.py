@@ -247,7 +247,7 @@ def main(
         check(f"{name}: weights equal one process", error, "<", 1e-12)
         told = [read(name, events) for events in steps]
         hidden = everyone(sum(each["hidden"] for each in told)).sum().item()
-        relation = "==" if not hooked else ">" if n > 1 and buckets > 3 else ">="  # few: luck
+        relation = "==" if not hooked else ">" if n > 1 and buckets > 3 else ">="  # few may miss
         check(f"{name}: only hooks hide something", hidden, relation, 0)
         picture(name, steps[-1])
         metrics |= {f"{what}_{name}": clocked(ns / 1e6) for what, ns in told[-1].items()}
