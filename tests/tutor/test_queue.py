@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from quizkit.bank.entry import Entry, entry
 from quizkit.bank.model import FollowUp, Question
 from quizkit.bank.reader import Bank
 from quizkit.tutor.lineup import Allowance, Lineup, chosen, course, due, targets, today
+from quizkit.tutor.memory import LEECH
 from quizkit.tutor.mixing import mixed
 from quizkit.tutor.queue import Queue
 
@@ -526,3 +528,46 @@ def test_what_will_not_stay_is_neither_first_nor_many(bank: Bank):
     assert not queue.repeats(turn)
     queue.wrong(turn, None)
     assert queue.next() is None
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_whatever_happens_a_session_keeps_its_word(bank: Bank, seed: int):
+    """What is told comes next, nothing comes thrice, no more is new than a day or a limit has."""
+    draw = Random(seed)
+    topics, runs = ("a", "b", "c"), ("", "ring", "pipeline")
+    every = [
+        each._replace(
+            level=draw.randint(1, 5),
+            demo=draw.choice(runs),
+            myths=draw.choice(("", BELIEF, "other")),
+            kind=draw.choice(("choice", "essay")),
+        )
+        for each in shelf(bank, *(f"{topic}/{i}" for topic in topics for i in range(15)))
+    ]
+    lines = {each.id: each for each in every}
+    cards = {
+        each.id: replace(card(each.id, draw.uniform(-9, 9)), reps=9, lapses=draw.choice((0, 1, 6)))
+        for each in every
+        if draw.random() < 0.4
+    }
+    limit, allowance = (6, None) if seed % 2 else (None, Allowance(8, 9))
+    lineup = today(every, cards, NOW, seed, limit=limit, allowance=allowance)
+    queue, met = Queue(every, lineup, seed), list[str]()
+    while turn := queue.next():
+        met.append(turn.question)
+        question = asked(bank, turn.question, FollowUp(draw.choice(every).id))
+        right = draw.random() < 0.4
+        told = queue.following(question, right)
+        if not right:
+            assert told is None or lines[told].level <= lines[turn.question].level
+            queue.wrong(turn, lines[turn.question].myths or None)
+        queue.follow(question, right)
+        after = queue.next()
+        if after:
+            assert told in (None, after.question)
+            queue.undo(after)
+    assert max(map(met.count, met)) <= 2
+    stuck = {name for name in met if name in cards and cards[name].lapses >= LEECH}
+    assert len(stuck) <= 2
+    assert met[0] not in stuck
+    assert len({*met}) <= limit if limit else len({*met} - {*cards}) <= 8
