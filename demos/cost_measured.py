@@ -10,8 +10,9 @@ The trick
     ping-pong's line is wrong by just the number of ranks on a core, the other by nothing.
 
     On the wall clock nothing is that clean. Runs of all kinds alternate, so that a busy spell hits
-    each of them, and the fastest of --repeats counts. Lines are judged at sizes they were not
-    fitted on. Ring and tree cross in a range: below it the tree won every time, above it the ring.
+    each of them, and the mean of --repeats counts: ranks that share cores now run, now wait, and
+    minima and medians jump from one to the other. Lines are judged at sizes they were not fitted
+    on. Ring and tree cross in a range: below it the tree won every time, above it the ring.
 
 Watch
     at_once_pair (shared)    messages under way at once in a ping-pong, if none has to share a core
@@ -28,8 +29,7 @@ Watch
                              furthest from 1; at sizes that were not fitted
     off_all (shared)         wall time of a ring over what the line of shifts says, where that is
                              furthest from 1; at sizes that were not fitted
-    spread (shared)          slowest over fastest of the same ring, at the size where it is largest:
-                             no prediction can be surer than that
+    spread (shared)          slowest over fastest run of a ring, at the size where it is largest
     crossing_line (shared)   bytes at which ring and tree take as long, by the line of shifts; 0 if
                              the ring needs no more steps
     tree_won_to (shared)     largest payload, in bytes, at which the tree won every time, and at all
@@ -210,7 +210,7 @@ def main(
     cores: int = 2,  # cores that the ranks share on the virtual clock
     alpha: float = 20.0,  # virtual time on a core that each message costs, whatever its size
     beta: float = 0.01,  # virtual time on a core that each byte of a message adds
-    repeats: int = 5,  # runs on the wall clock, of which the fastest counts
+    repeats: int = 5,  # runs of each kind on the wall clock; their mean counts
 ) -> Metrics:
     """Fit a line on a ping-pong and one on shifts at once; let both predict rings."""
     n, payload = ranks(), JUDGED[1]
@@ -243,10 +243,10 @@ def main(
     runs = {f"{how.__name__} {s}": (how, row_of(s)) for s in FITTED for how in (bounce, shifts)}
     runs |= {f"{how.__name__} {s}": (how, row_of(s)) for s in JUDGED for how in (ring, tree)}
     wall = on_the_wall(repeats, **runs)
-    best = {name: min(times) for name, times in wall.items()}
-    wall_pair = fitted([best[f"bounce {s}"] for s in FITTED], 2)
-    wall_all = fitted([best[f"shifts {s}"] for s in FITTED], 2 * (n - 1))
-    rings = [(best[f"ring {s}"], s) for s in JUDGED]
+    mean = {name: sum(times) / repeats for name, times in wall.items()}
+    wall_pair = fitted([mean[f"bounce {s}"] for s in FITTED], 2)
+    wall_all = fitted([mean[f"shifts {s}"] for s in FITTED], 2 * (n - 1))
+    rings = [(mean[f"ring {s}"], s) for s in JUDGED]
     off = [[t / ring_time(line, s) for t, s in rings] for line in (wall_pair, wall_all)]
     duels = [(8 * s, [*zip(wall[f"ring {s}"], wall[f"tree {s}"], strict=True)]) for s in JUDGED]
     tree_won = takewhile(lambda duel: all(r > t for r, t in duel[1]), duels)
