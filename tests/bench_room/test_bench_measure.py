@@ -48,14 +48,18 @@ def main(mib: int = 16, odd: bool = False, clock: bool = False):
 @pytest.mark.parametrize("odd", [False, True])
 def test_counted_bytes_are_those_of_the_wire(warm: Warm, odd: bool):
     warm.programs.write("bytes", BYTES)
-    report = warm.run("bytes", 3, args={"odd": odd})
-    assert report["verdict"] == "pass"
-    metrics = report["metrics"]
-    assert metrics["sent"] == [16 << 20] * 3
-    assert metrics["messages"] == [1, 1, 1]
-    assert metrics["later"] == [0, 0, 0]
-    # Other traffic on the machine can only add.
-    assert min(metrics["physical"]) == pytest.approx(3 * (16 << 20), rel=0.05)
+    physical: list[int] = []
+    wanted = pytest.approx(3 * (16 << 20), rel=0.05)
+    while len(physical) < 5 and wanted not in physical:
+        report = warm.run("bytes", 3, args={"odd": odd})
+        assert report["verdict"] == "pass"
+        metrics = report["metrics"]
+        assert metrics["sent"] == [16 << 20] * 3
+        assert metrics["messages"] == [1, 1, 1]
+        assert metrics["later"] == [0, 0, 0]
+        # Other traffic on the machine can only add: then once more.
+        physical.append(min(metrics["physical"]))
+    assert min(physical) == wanted
 
 
 def test_clock_stamps_are_not_counted(warm: Warm):
