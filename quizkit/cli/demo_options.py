@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from quizkit.cli.common import spoken
 from quizkit.errors import UsageError
 from quizkit.lab.catalogue import Demo, Parameter
 from quizkit.lab.report import Scalar
 from quizkit.near import nearest
+from quizkit.words import say
 
 # What the command itself takes; named here so that a misspelt one is recognised.
 COMMON = (
@@ -39,12 +41,18 @@ def parsed(demo: Demo, words: Sequence[str]) -> dict[str, Scalar]:
 
 def _value(flag: str, parameter: Parameter, text: str | None) -> Scalar:
     if text is None:
-        raise UsageError("option_alone", name=flag, wanted=parameter.wanted)
+        raise UsageError("option_alone", name=flag, wanted=_wanted(parameter))
     kinds: Mapping[str, type[int] | type[float]] = {"int": int, "float": float}
     try:
         value = kinds[parameter.kind](text) if parameter.kind in kinds else text
     except ValueError:
-        raise UsageError("option_value", name=flag, wanted=parameter.wanted, given=text) from None
+        raise UsageError("option_value", name=flag, wanted=_wanted(parameter), given=text) from None
     if parameter.choices and value not in parameter.choices:
-        raise UsageError("option_value", name=flag, wanted=parameter.wanted, given=text)
+        raise UsageError("option_value", name=flag, wanted=_wanted(parameter), given=text)
     return value
+
+
+def _wanted(parameter: Parameter) -> str:
+    """What belongs after the option, said to somebody who put something else there."""
+    kinds = {"int": "usage.whole", "float": "usage.number"}
+    return say(kinds[parameter.kind], spoken()) if parameter.kind in kinds else parameter.wanted

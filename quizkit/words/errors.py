@@ -60,8 +60,8 @@ WORDS: Words = {
         "en": "Demo {demo} has no function {name}. Try: {hint}.",
     },
     "option_unknown": {
-        "zh": "demo {demo} 没有选项 {name}。可以试试：{hint}。",
-        "en": "Demo {demo} has no option {name}. Try: {hint}.",
+        "zh": "demo {demo} 没有选项 {name}。可以试试：{hint}。全部选项：quizkit demo {demo} --help",
+        "en": "Demo {demo} has no option {name}. Try: {hint}. All options: quizkit demo {demo} --help",
     },
     "option_value": {
         "zh": "{name} 要的是 {wanted}，不是 {given}",
