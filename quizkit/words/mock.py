@@ -42,32 +42,32 @@ WORDS: Words = {
         "en": "Welcome back. You were away {away}, more than the pauses had ({budget} remain): {charged} came off the clock. {left} left on it.",
     },
     "ask_choice": {
-        "zh": "输入选项的编号，回车交卷",
+        "zh": "输入选项的编号，回车提交",
         "en": "Type the number of your answer, then Enter",
     },
     "ask_several": {
-        "zh": "可能不止一个：输入所有正确项的编号，例如 1 3，回车交卷",
+        "zh": "可能不止一个：输入所有正确项的编号，例如 1 3，回车提交",
         "en": "There may be several: type all their numbers, such as 1 3, then Enter",
     },
     "ask_order": {
-        "zh": "按顺序输入每一步的编号，例如 3 1 2，回车交卷",
+        "zh": "按顺序输入每一步的编号，例如 3 1 2，回车提交",
         "en": "Type the numbers of the steps in order, such as 3 1 2, then Enter",
     },
     "ask_cloze": {
-        "zh": "按顺序填 {count} 个空，中间用分号隔开，回车交卷",
+        "zh": "按顺序填 {count} 个空，中间用分号隔开，回车提交",
         "en": "Fill all gaps ({count}) in order, with ; between, then Enter",
     },
     "ask_numeric": {
-        "zh": "输入一个数（{unit}），回车交卷",
+        "zh": "输入一个数（{unit}），回车提交",
         "en": "Type a number ({unit}), then Enter",
     },
-    "ask_number": {"zh": "输入一个数，回车交卷", "en": "Type a number, then Enter"},
+    "ask_number": {"zh": "输入一个数，回车提交", "en": "Type a number, then Enter"},
     "ask_essay": {
-        "zh": "像当面回答一样写，可以分行；空行上回车（或 Alt-Enter）交卷",
+        "zh": "像当面回答一样写，可以分行；空行上回车（或 Alt-Enter）提交",
         "en": "Write as you would speak, in several lines if you like; Enter on an empty line (or Alt-Enter) hands it in",
     },
     "ask_essay_lines": {
-        "zh": "像当面回答一样写，可以分行；输入一个空行交卷",
+        "zh": "像当面回答一样写，可以分行；输入一个空行就提交",
         "en": "Write as you would speak, in several lines if you like; an empty line hands it in",
     },
     "keys": {
@@ -167,7 +167,7 @@ WORDS: Words = {
     "missed": {"zh": "漏掉", "en": "missed"},
     "said": {"zh": "说错", "en": "false"},
     "given": {"zh": "你答", "en": "yours"},
-    "expected": {"zh": "应为", "en": "key"},
+    "expected": {"zh": "正确答案", "en": "key"},
     "time": {"zh": "时间", "en": "Time"},
     "time_used": {"zh": "面试用了 {used} / {total}", "en": "{used} of {total} on the clock"},
     "time_paused": {"zh": "暂停 {paused} / {budget}", "en": "{paused} of {budget} paused"},
