@@ -89,21 +89,26 @@ class File:
                     for step in steps:
                         self._db.execute(step)
                 self._db.execute(f"pragma user_version = {len(MIGRATIONS)}")
-        self._write_ahead()
+        # Several sessions may start on a new file at once.
+        self._patiently("pragma journal_mode = wal")
         # What is acknowledged outlives a power cut too: a fifth of a millisecond an answer.
         self._db.execute("pragma synchronous = full")
 
-    def _write_ahead(self) -> None:
-        # SQLite does not wait for a lock here: several sessions may start on a new file at once.
-        patience = monotonic() + _WAIT_SECONDS
-        while True:
-            try:
-                self._db.execute("pragma journal_mode = wal")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > patience:
-                    raise
-                sleep(0.005)
+    def _patiently(self, statement: str) -> None:
+        """Wait for a lock. SQLite looks ever more seldom, and among eager writers would starve."""
+        until = monotonic() + _WAIT_SECONDS
+        self._db.execute("pragma busy_timeout = 0")
+        try:
+            while True:
+                try:
+                    self._db.execute(statement)
+                    return
+                except sqlite3.OperationalError as error:
+                    if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > until:
+                        raise
+                    sleep(0.002)
+        finally:
+            self._db.execute(f"pragma busy_timeout = {1000 * _WAIT_SECONDS:.0f}")
 
     def _version(self) -> int:
         return int(self._db.execute("pragma user_version").fetchone()[0])
@@ -111,7 +116,7 @@ class File:
     @contextmanager
     def _writing(self) -> Generator[None]:
         # Deferred transactions fail at once where another process wrote meanwhile.
-        self._db.execute("begin immediate")
+        self._patiently("begin immediate")
         try:
             yield
             self._db.execute("commit")
