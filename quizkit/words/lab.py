@@ -20,15 +20,15 @@ WORDS: Words = {
         "en": "Too many operations to number: a column is {span} units of time and shows what the rank did most in it, {idle} where it was mostly idle. --svg draws all of them.",
     },
     "timeline_rounded": {
-        "zh": "宽度有限，时间按列取整",
+        "zh": "宽度有限，时间按列取整。",
         "en": "Times are rounded to the columns there are.",
     },
     "timeline_unnumbered": {
-        "zh": "宽度不够，有些编号没有写出；加宽终端，或用 quizkit demo 的 --svg",
+        "zh": "宽度不够，有些编号没有写出；加宽终端，或用 quizkit demo 的 --svg。",
         "en": "Too narrow for every number: widen the terminal, or use quizkit demo --svg.",
     },
     "timeline_narrow": {
-        "zh": "太窄，画不下；只列出每个 rank 的执行顺序",
+        "zh": "太窄，画不下；只列出每个 rank 的执行顺序。",
         "en": "Too narrow for a picture; the order on each rank instead.",
     },
     "svg_title": {"zh": "{demo}，{ranks} 个 rank", "en": "{demo} on {ranks} ranks"},
