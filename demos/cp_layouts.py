@@ -1,4 +1,4 @@
-"""Same tokens a rank, same softmax, another wait: who holds which tokens decides who idles.
+"""Same tokens a rank, same softmax, different waits: who holds which tokens decides who idles.
 
 The trick
     Under a causal mask late tokens see more than early ones, so equal shares of tokens are not

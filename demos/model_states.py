@@ -33,7 +33,7 @@ Watch
     sent_bytes_1         bytes handed to the wire in one step, ZeRO-1
     sent_bytes_2         bytes handed to the wire in one step, ZeRO-2
     sent_bytes_3         bytes handed to the wire in one step, ZeRO-3
-    moved_weights        how many weights of this rank's part are other numbers at the end
+    moved_weights        how many weights of this rank's part have changed by the end
     weights_error        largest difference of any of the four from training on one process
     optimizer_error      largest difference of master weights, momentum, variance from one process
 
