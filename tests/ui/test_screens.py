@@ -266,10 +266,11 @@ def test_a_hint_says_what_it_costs_and_the_verdict_why_the_grade_is_low():
     assert "Hint 2 of 2\n" in hinted
     assert "with one, right is grade 2 at most: hard" in drawn(help_screen("pick", "en", 4), 120)
     why = (("study.lowered_hints", {"hints": 2}), ("study.lowered_unsure", {}))
-    for lang, told in (
-        ("en", "grade 2: hard (hints taken: 2, not sure)"),
-        ("zh", "评分 2：吃力（看了 2 条提示，没把握）"),
-    ):
+    both: dict[Lang, str] = {
+        "en": "grade 2: hard (hints taken: 2, not sure)",
+        "zh": "评分 2：吃力（看了 2 条提示，没把握）",
+    }
+    for lang, told in both.items():
         moment = judged("number", lang, given="0.5", lowered=why)
         for plain in (False, True):
             assert told in drawn(verdict_screen(moment, 100, plain), 100)
