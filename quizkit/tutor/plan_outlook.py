@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from quizkit.answer import Answer, Card, counted
 from quizkit.bank.entry import Entry
-from quizkit.tutor.lineup import Lineup
+from quizkit.tutor.lineup import Lineup, targets
 from quizkit.tutor.mixing import mixed
 from quizkit.tutor.plan import Day, Hold, Plan, Task, plan, ranked, taken, unmet
 from quizkit.tutor.plan_evidence import Recalled, chances, fitted, later, own_seconds, within_reason
@@ -120,7 +120,8 @@ def planned_today(
     worth = ranked(learner.tasks, holds, 0.0, until, learner.model)
     chosen, _ = taken(worth, 60 * aim.minutes - learner.spent)
     known = {each.id: each for each in entries}
-    return Lineup(plan=[each.id for each in mixed([known[task.id] for task in chosen])])
+    plan = [each.id for each in mixed([known[task.id] for task in chosen])]
+    return Lineup(plan=plan, cards=cards, levels=targets(entries, cards, aim.level))
 
 
 def _learner(

@@ -1,6 +1,7 @@
 """Gets an answer out of a terminal, for every kind of question, key by key or typed."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order
 from quizkit.tutor.desk import Command, Given, Moment
@@ -115,11 +116,16 @@ class Asking:
                 draft = draft.but(typed=draft.typed[:-1])
             elif draft.typed and 1 <= int(draft.typed) <= last:
                 chosen = Draft({"line": int(draft.typed), "reasons": []}, "reasons")
+                self._has_been_told()
                 return self._reasons(chosen)
             elif draft.typed:
                 self.hand.notice = say("ui.line_unknown", self.moment.lang, last=last)
             elif self.hand.gives_up():
                 return _unknown(draft)
+
+    def _has_been_told(self) -> None:
+        """What was said with the question need not be said again beside the rubric."""
+        self.hand.moment = replace(self.hand.moment, message=None)
 
     def _tick(self, draft: Draft, part: str, state: State) -> Given | Command | Draft:
         """The rubric: which points were said, then which of the things that are false.
@@ -218,6 +224,7 @@ class Asking:
                     return typed
                 if typed.strip():
                     draft = pre_ticked(self.moment, typed.strip())
+                    self._has_been_told()
                 elif self.hand.gives_up():
                     return _unknown(draft)
             with self.hand.keyboard:

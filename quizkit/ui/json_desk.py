@@ -42,6 +42,9 @@ _COMMANDS = tuple(name for name in get_args(CommandName) if name != "help")
 # What the session has to say by itself; every other message answers a line that led to nothing.
 _NEWS = (
     "study.again",
+    "study.unsent",
+    "study.leech",
+    "study.run_next",
     "study.ahead",
     "study.foundations",
     "study.gone",

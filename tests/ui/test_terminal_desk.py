@@ -484,7 +484,7 @@ def test_an_essay_begun_is_there_the_next_time(sit, leave: str):
     assert "What you had begun last time" in desk.text
     assert "分母 spans\n" in desk.text
     desk.press(" goes on", "\x1b\r")
-    desk.until("[x]")
+    desk.until("[x]", gone="begun last time")
     desk.press("\r")
     desk.until("1-4 grade")
     assert "second line goes on" in desk.text
