@@ -27,7 +27,7 @@ from quizkit.lab.excerpt import excerpt
 from quizkit.ui.code import listing
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
-from quizkit.ui.parts import colon, kind
+from quizkit.ui.parts import below, colon, kind
 from quizkit.words import Lang, say
 
 
@@ -112,9 +112,9 @@ def _key(question: Question, lang: Lang, plain: bool) -> Iterable[RenderableType
             yield _title("options", lang)
             for option in question.options:
                 mark = say("bank.right" if option.correct else "bank.wrong", lang)
-                yield prose(f"- **{mark}** {option.text[lang]}", plain)
+                yield prose(f"- **{mark}**{colon(lang)}{option.text[lang]}", plain)
                 if option.why:
-                    yield prose(f"  - {option.why[lang]}", plain)
+                    yield below(inline(option.why[lang], plain))
         case Numeric():
             yield _answer(f"{question.answer} {question.unit}", lang)
             if question.traps:

@@ -4,16 +4,16 @@ from quizkit.words import Words
 
 WORDS: Words = {
     "timeline_virtual": {
-        "zh": "{schedule}：虚拟时钟上共 {span} 个单位，各 rank 空闲占整步时间的 {idle} %",
-        "en": "{schedule}: {span} units on the virtual clock, ranks idle for {idle} % of the step",
+        "zh": "{schedule}：虚拟时钟上共 {span} 个单位，各 rank 空闲占整步时间的 {idle}%",
+        "en": "{schedule}: {span} units on the virtual clock, ranks idle for {idle}% of the step",
     },
     "timeline_wall": {
-        "zh": "{schedule}：实际用时 {span} 秒，各 rank 空闲占整步时间的 {idle} %",
-        "en": "{schedule}: {span} s on the wall clock, ranks idle for {idle} % of the step",
+        "zh": "{schedule}：实际用时 {span} 秒，各 rank 空闲占整步时间的 {idle}%",
+        "en": "{schedule}: {span} s on the wall clock, ranks idle for {idle}% of the step",
     },
     "timeline_simulated": {
-        "zh": "{schedule}：模拟得到，不是实测；共 {span} 个时间单位，各 rank 空闲占整步时间的 {idle} %",
-        "en": "{schedule}: simulated, not measured; {span} units of time, ranks idle for {idle} % of the step",
+        "zh": "{schedule}：模拟得到，不是实测；共 {span} 个时间单位，各 rank 空闲占整步时间的 {idle}%",
+        "en": "{schedule}: simulated, not measured; {span} units of time, ranks idle for {idle}% of the step",
     },
     "timeline_shares": {
         "zh": "操作太多，写不下编号：每列是 {span} 个时间单位，写的是这段时间里做得最多的一类操作，{idle} 表示多半空闲。加 --svg 看全图",

@@ -31,3 +31,11 @@ def test_what_must_not_be_said_stands_under_one_title():
     shown = drawn(whole(replace(essay, vetoes=essay.vetoes * 2), "en"))
     assert shown.count(say("bank.vetoes", "en")) == 1
     assert shown.count("- says it saves memory: It does not.") == 2
+
+
+def test_an_option_and_its_verdict_do_not_run_into_one_sentence():
+    shown = drawn(whole(shelf.questions()["single"], "en"))
+    assert "wrong: one\n" in shown
+    # Set in below it: it is not one more option.
+    assert "\n    No room for the block arriving.\n" in shown
+    assert "- No room" not in shown

@@ -37,8 +37,8 @@ def test_a_pipeline_as_it_was_measured() -> None:
         "rank 3 |......F0B0--F1B1--F2B2--............|",
         "        0         5         10        15  18",
     ]
-    assert "50.0 % of the step" in headline(one, "en")
-    assert "50.0 %" in headline(one, "zh")
+    assert "50.0% of the step" in headline(one, "en")
+    assert "50.0%" in headline(one, "zh")
 
 
 @pytest.mark.parametrize("name", ["pipeline", "ring_attention", "all_reduce_average"])
