@@ -509,7 +509,9 @@ def test_an_essay_begun_line_by_line_is_there_too(sit, tmp_path):
     desk.press("\r")
     desk.until("1-4 grades")
     with Diary(tmp_path / "log") as diary:
-        assert diary.answers()[-1].given["text"] == "first\nsecond\nthird"
+        given = diary.answers()[-1].given
+    assert isinstance(given, dict)
+    assert given["text"] == "first\nsecond\nthird"
 
 
 def test_ctrl_c_at_the_flag_ends_the_flag_alone(sit, written):
