@@ -25,6 +25,13 @@ def setting(question: Question, bindings: Bindings) -> Setting:
     return Setting(proof.demo, ranks, args, proof.broken)
 
 
+def taken(question: Question) -> frozenset[str]:
+    """The names that a run is made with; what else was drawn enters claims alone, or nothing."""
+    proof = _proof(question)
+    wanted = (proof.ranks, *proof.args.values())
+    return frozenset[str]().union(*(w.names for w in wanted if isinstance(w, Formula)))
+
+
 def own_draw(question: Question, drawn: Bindings) -> bool:
     """Whether the learner's own numbers are run as they are: small enough, or listed in `at`."""
     proof = _proof(question)

@@ -12,6 +12,7 @@ from quizkit.bank.formula import Formula, FormulaError, parse
 from quizkit.bank.functions import Value
 from quizkit.lab.report import Report
 from quizkit.proof.judge import Judged, key_names
+from quizkit.proof.setting import taken
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import show_value
 from quizkit.tutor.desk import Moment
@@ -78,8 +79,11 @@ def _setting(moment: Moment, proof: ProofView, words: DemoWords) -> list[Rendera
         lines.append(Text(say("ui.broken", lang, broken=report.broken), overflow="fold"))
         lines.append(below(Text(words.breaks[report.broken], "dim", overflow="fold")))
     if proof.bindings:
-        bound = ", ".join(f"{name}={show_value(each)}" for name, each in proof.bindings.items())
+        run = {*proof.bindings} & taken(moment.question) if proof.own else {*proof.bindings}
         key = "ui.own" if proof.own else "ui.nearest" if moment.asked.values else "ui.set_to"
+        if run != {*proof.bindings}:  # 4096 tokens may be asked and 128 be run: that is no secret
+            key = "ui.own_part" if run else "ui.own_none"
+        bound = ", ".join(f"{n}={show_value(v)}" for n, v in proof.bindings.items() if n in run)
         lines.append(Text(say(key, lang, setting=bound), overflow="fold"))
     return lines
 

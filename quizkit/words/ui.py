@@ -252,6 +252,14 @@ WORDS: Words = {
         "en": "rank {rank} was at {file}, line {line}:",
     },
     "own": {"zh": "用的就是你这道题的数字", "en": "With the very numbers you were asked"},
+    "own_part": {
+        "zh": "按你这道题的 {setting} 跑的；其余的数最多用来挑数、换算",
+        "en": "With your {setting}; your other numbers at most pick or scale what was measured",
+    },
+    "own_none": {
+        "zh": "跑的不是你这道题的数字，它们最多用来挑数、换算",
+        "en": "None of your numbers set up this run; at most they pick or scale what was measured",
+    },
     "nearest": {
         "zh": "没有直接跑你的数字，用的是题目列出的最接近的一组：{setting}",
         "en": "Not with your numbers, but with the nearest that the question lists: {setting}",

@@ -12,6 +12,7 @@ from rich.console import Console, RenderableType
 from quizkit.bank.formula import parse
 from quizkit.bank.functions import Value
 from quizkit.bank.model import Numeric, Text
+from quizkit.bank.reader import Bank
 from quizkit.tutor.asked import ask
 from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.grade import grade
@@ -287,6 +288,24 @@ class TestProof:
         assert "\nbubble_1f1b = 0.5  clocked\n    " + proof.demo.watch["bubble_1f1b"].text in shown
         exact = drawn(verdict_screen(judged("number", given="0.5", proof=proof), 100), 100)
         assert re.search(r"The run measured\s+0\.5\s+exactly that", exact)
+
+    @pytest.mark.parametrize(
+        ("ranks", "args", "said"),
+        [
+            ("=p", "{microbatches: 3}", "With your p=4; your other numbers at most"),
+            ("4", "{microbatches: 3}", "None of your numbers set up this run"),
+        ],
+    )
+    def test_numbers_that_a_run_was_not_made_with_are_not_called_the_runs(
+        self, tmp_path: Path, ranks: str, args: str, said: str
+    ):
+        text = (Path(shelf.__file__).parent / "shelf/pp/number.yaml").read_text(encoding="utf-8")
+        text = text.replace("ranks: =p", f"ranks: {ranks}").replace("{microbatches: =m}", args)
+        (tmp_path / "pp").mkdir()
+        (tmp_path / "pp" / "number.yaml").write_text(text, encoding="utf-8")
+        asked = ask(Bank.load(tmp_path).questions["pp/number"], 1)
+        moment = replace(judged("number", proof=shelf.proof(asked)), asked=asked)
+        assert said in drawn(verdict_screen(moment, 100), 100)
 
     def test_claims_are_shown_with_their_values_and_true_or_false_in_words(self):
         proof = shelf.proof(shelf.asked("number"))
