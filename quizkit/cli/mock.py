@@ -58,6 +58,8 @@ def mock(
         _resume(script, banks, lang is not None, spoken, json, plain)
     elif list_ or script is None:
         _list(banks, spoken, json)
+        if not json:
+            _still_open(spoken)
     else:
         _start(script, minutes, banks, spoken, json, plain)
 
@@ -67,22 +69,34 @@ def _start(
 ) -> None:
     from quizkit.diary import Diary
     from quizkit.mock.interview import Interview, begin
-    from quizkit.mock.sitting import sittings
     from quizkit.mock.timer import SystemClock
     from quizkit.paths import diary_file
     from quizkit.words import say
 
     script, shelf = _script(name, banks)
+    _still_open(lang)
     with Diary(diary_file()) as diary:
-        for left in [each for each in sittings(diary) if each.card is None][:1]:
-            date = f"{left.at.astimezone():%Y-%m-%d %H:%M}"
-            typer.echo(say("mock.unfinished", lang, script=left.script, date=date), err=True)
         desk = _desk(json, plain)
         ledger = begin(script, diary, desk, SystemClock(), lang, minutes)
         if ledger is None:
             typer.echo(say("mock.not_begun", lang), err=True)
             raise typer.Exit(130)
         _hold(Interview(script, shelf.questions, desk, ledger), shelf, json, plain)
+
+
+def _still_open(lang: "Lang") -> None:
+    """Say so if an interview was left half-way, and how it goes on."""
+    from quizkit.diary import Diary
+    from quizkit.mock.sitting import sittings
+    from quizkit.paths import diary_file
+    from quizkit.words import say
+
+    if not diary_file().exists():
+        return
+    with Diary(diary_file()) as diary:
+        for left in [each for each in sittings(diary) if each.card is None][:1]:
+            date = f"{left.at.astimezone():%Y-%m-%d %H:%M}"
+            typer.echo(say("mock.unfinished", lang, script=left.script, date=date), err=True)
 
 
 def _resume(

@@ -76,9 +76,12 @@ def test_where_the_input_ends_before_it_can_be_gone_on_with(mock, tmp_path):
         assert len(sittings(diary)) == 1
 
 
-def test_the_open_one_is_named_when_another_begins(mock):
+def test_the_open_one_is_named_by_the_list_and_when_another_begins(mock):
+    still_open = "An interview is still open: small"
+    assert still_open not in mock().stderr
     mock("small", typed="0.99\n")
-    assert "An interview is still open: small" in mock("small", typed="").stderr
+    assert still_open in mock().stderr
+    assert still_open in mock("small", typed="").stderr
 
 
 def test_the_list(mock):
