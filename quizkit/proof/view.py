@@ -1,6 +1,7 @@
 """A proof as a learner sees it: one run, the numbers that decide, every claim of the key."""
 
 import ast
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -101,8 +102,10 @@ def _compared_with_answer(
     """The value of what claims hold against `answer`: x in `isclose(x, answer)`.
 
     A list may be held against it number by number: x and y in `x == answer[0] and y == answer[1]`.
+    What is in another unit is brought into the answer's: x / 100 in `isclose(answer * 100, x)`.
     """
     parts: dict[int, Number] = {}
+    solved: Number | None = None
     for left, right in (sides for claim in claims for sides in _compared(claim)):
         for key, other in ((right, left), (left, right)):
             match key:
@@ -115,10 +118,24 @@ def _compared_with_answer(
                     if value is not None and not isinstance(value, list):
                         parts.setdefault(place, value)
                 case _:
-                    pass
+                    solved = _solved(key, other, names) if solved is None else solved
     answer = names.get("answer")
     every = range(len(answer)) if isinstance(answer, list) else ()
-    return [parts[place] for place in every] if parts and {*every} == {*parts} else None
+    return [parts[place] for place in every] if parts and {*every} == {*parts} else solved
+
+
+def _solved(side: ast.expr, other: ast.expr, names: Mapping[str, Value]) -> Number | None:
+    """What `answer` would have to be for `side`, if that grows evenly with it, to equal `other`."""
+    mine, theirs = (parse(ast.unparse(each)).names for each in (side, other))
+    if "answer" not in mine or "answer" in theirs:
+        return None
+    zero, one, two = (_value(side, {**names, "answer": each}) for each in (0, 1, 2))
+    sought = _value(other, names)
+    if not (is_number(zero) and is_number(one) and is_number(two) and is_number(sought)):
+        return None
+    step = one - zero
+    even = step != 0 and math.isclose(two - one, step, rel_tol=1e-9)
+    return (sought - zero) / step if even else None
 
 
 def _compared(claim: Formula) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -290,6 +290,26 @@ class TestProof:
         assert re.search(r"The run measured\s+0\.5\s+exactly that", exact)
 
     @pytest.mark.parametrize(
+        ("claim", "told"),
+        [
+            ("isclose(answer * 1024, 1024 * bubble_1f1b)", True),
+            ("isclose(bubble_1f1b / 2 + 1, 1 + answer / ranks * 2)", True),
+            ("isclose(answer ** 2, bubble_1f1b ** 2)", False),
+            ("answer * 2 <= bubble_1f1b * 3", False),
+        ],
+    )
+    def test_what_is_claimed_in_another_unit_is_measured_in_the_answers(
+        self, tmp_path: Path, claim: str, told: bool
+    ):
+        text = (Path(shelf.__file__).parent / "shelf/pp/number.yaml").read_text(encoding="utf-8")
+        (tmp_path / "pp").mkdir()
+        changed = text.replace("isclose(bubble_1f1b, answer)", claim)
+        (tmp_path / "pp" / "number.yaml").write_text(changed, encoding="utf-8")
+        asked = ask(Bank.load(tmp_path).questions["pp/number"], 1)
+        shown = drawn(verdict_screen(judged("number", proof=shelf.proof(asked)), 100), 100)
+        assert bool(re.search(r"The run measured\s+0\.5\s+off by 100%", shown)) is told
+
+    @pytest.mark.parametrize(
         ("ranks", "args", "said"),
         [
             ("=p", "{microbatches: 3}", "With your p=4; your other numbers at most"),
