@@ -84,7 +84,7 @@ class Moment:
     say: bool = False
     flagged: bool = False
     proof: "ProofView | None" = None
-    followup: Question | None = None
+    followup: Asked | None = None
     message: Note | None = None
     names: Mapping[str, Text] = field(default_factory=dict[str, Text])
     before: Answer | None = None

@@ -72,8 +72,12 @@ class Placement:
         found = min(self._left, key=lambda each: (abs(each.level - wanted), met.count(each.topic)))
         self._left.remove(found)
         self._asked.append(found)
-        number = Random(f"{self._seed}:{found.id}").getrandbits(31)  # noqa: S311  not a secret
-        return Turn(found.id, number)
+        return self.as_next(found.id)
+
+    def as_next(self, name: str) -> Turn:
+        """That question with the numbers it has here: each is asked once."""
+        number = Random(f"{self._seed}:{name}").getrandbits(31)  # noqa: S311  not a secret
+        return Turn(name, number)
 
     def undo(self, turn: Turn, then: Turn | None = None) -> None:
         """Ask that one again, and after it the one that was on the screen."""

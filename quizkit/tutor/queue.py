@@ -58,10 +58,15 @@ class Queue:
         if not self._strict:
             self._look_ahead()
         name = self._coming.take()
-        times = self._times[name] = self._times.get(name, 0) + 1
-        seed = Random(f"{self._seed}:{name}:{times}").getrandbits(31)  # noqa: S311  not a secret
-        self._turn = Turn(name, seed, name in self._repeated)
+        self._turn = self.as_next(name)
+        self._times[name] = self._times.get(name, 0) + 1
         return self._turn
+
+    def as_next(self, name: str) -> Turn:
+        """That question with the numbers it has when it is asked next."""
+        times = self._times.get(name, 0) + 1
+        seed = Random(f"{self._seed}:{name}:{times}").getrandbits(31)  # noqa: S311  not a secret
+        return Turn(name, seed, name in self._repeated)
 
     def undo(self, turn: Turn, then: Turn | None = None) -> None:
         """Ask that one again just as it was, and after it the one that was on the screen."""

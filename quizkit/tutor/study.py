@@ -279,7 +279,8 @@ class Study:
         verdict, card = sitting.verdict, self._memory.cards.get(sitting.question.id)
         if verdict:
             name = self._queue.following(sitting.question, verdict.right)
-            following = self._read(name) if name else None
+            if name and (question := self._read(name)):
+                following = ask(question, self._queue.as_next(name).seed)
             total += not verdict.right and self._queue.repeats(sitting.turn)
         moment = sitting.moment(self._lang, number, total)
         date = card.due if card and verdict else None

@@ -45,6 +45,10 @@ class Turns(Protocol):
         """What comes next because of this answer, if anything does."""
         ...
 
+    def as_next(self, name: str) -> Turn:
+        """That question with the numbers it has when it is asked next."""
+        ...
+
     def follow(self, question: Question, right: bool) -> None:
         """It was answered."""
         ...

@@ -10,7 +10,7 @@ from rich.text import Text
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.model import Choice, Essay, Numeric, Option, Question
 from quizkit.bank.model import Text as Said
-from quizkit.tutor.asked import ask, show_number
+from quizkit.tutor.asked import show_number
 from quizkit.tutor.desk import Moment
 from quizkit.ui.draft import Draft
 from quizkit.ui.inline import inline
@@ -114,9 +114,8 @@ def followup(moment: Moment, plain: bool) -> list[RenderableType]:
         sources = [Text(source, overflow="fold") for source in moment.question.sources]
         parts += section(say("ui.sources", moment.lang), *sources)
     if moment.followup:
-        # With numbers, as an interviewer has them; asked in earnest, it may draw others.
-        instance = ask(moment.followup, moment.asked.seed)
-        asks = _asks(instance.fill(moment.followup.prompt, moment.lang), moment.lang)
+        prompt = moment.followup.fill(moment.followup.question.prompt, moment.lang)
+        asks = _asks(prompt, moment.lang)
         parts += section(say("ui.followup", moment.lang), prose(asks, plain))
     return parts
 

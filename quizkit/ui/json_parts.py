@@ -87,7 +87,7 @@ def verdict_json(moment: Moment) -> Json:
         "notes": [say(key, lang, **values) for key, values in verdict.notes],
         "explain": asked.fill(question.explain, lang).strip(),
         "due": moment.due.isoformat() if moment.due else None,
-        "followup": moment.followup.id if moment.followup else None,
+        "followup": moment.followup.question.id if moment.followup else None,
         "last": moment.number == moment.total,
     }
     match question:

@@ -329,8 +329,10 @@ def test_the_followup_is_announced_and_comes_next(room: Room):
 
     desk = room.study(names, *[answer] * 20, seed=2)
     at = next(i for i, m in enumerate(desk.met) if m.question.id == "pp/stages" and m.verdict)
-    following = desk.met[at + 1].question
-    assert (desk.met[at].followup, following.id) == (following, "pp/bubble-parts")
+    told, following = desk.met[at].followup, desk.met[at + 1].asked
+    assert told
+    assert (told.question, told.question.id) == (following.question, "pp/bubble-parts")
+    assert (told.seed, told.values) == (following.seed, following.values)  # with its very numbers
 
 
 def test_the_learners_own_grade(room: Room):

@@ -118,7 +118,7 @@ def test_what_is_asked_next_can_be_understood():
     def following(*paragraphs: str) -> str:
         prompt = Text(*["\n\n".join(paragraphs)] * 2)
         after = replace(shelf.questions()["single"], prompt=prompt)
-        shown = drawn(verdict_screen(judged("single", followup=after), 80))
+        shown = drawn(verdict_screen(judged("single", followup=ask(after, 1)), 80))
         return " ".join(shown.split("An interviewer might go on")[1].split())
 
     assert f"{told} {asked}" in following(told, asked)
@@ -132,7 +132,7 @@ def test_what_is_asked_next_can_be_understood():
 def test_what_is_asked_next_has_its_numbers():
     number = shelf.questions()["number"]
     assert isinstance(number, Numeric)
-    shown = drawn(verdict_screen(judged("single", followup=number), 80))
+    shown = drawn(verdict_screen(judged("single", followup=ask(number, 1)), 80))
     prompt = shown.split("An interviewer might go on")[1]
     stages = re.search(r"(\d+) stages", prompt)
     assert stages
