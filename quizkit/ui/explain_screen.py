@@ -116,7 +116,10 @@ def followup(moment: Moment, plain: bool) -> list[RenderableType]:
     if moment.followup:
         prompt = moment.followup.fill(moment.followup.question.prompt, moment.lang)
         asks = _asks(prompt, moment.lang)
-        parts += section(say("ui.followup", moment.lang), prose(asks, plain))
+        missed = moment.verdict is not None and not moment.verdict.right
+        easier = moment.followup.question.level < moment.question.level
+        key = "ui.step_down" if missed and easier else "ui.followup"
+        parts += section(say(key, moment.lang), prose(asks, plain))
     return parts
 
 

@@ -239,6 +239,7 @@ WORDS: Words = {
     "said_false": {"zh": "说错了", "en": "said, and false"},
     "sources": {"zh": "来源", "en": "Sources"},
     "followup": {"zh": "面试官可能接着问", "en": "An interviewer might go on"},
+    "step_down": {"zh": "下一题退一步，问得基础些", "en": "Next, a step down"},
     "grade_1": {"zh": "评分 1：没记住", "en": "grade 1: again"},
     "grade_2": {"zh": "评分 2：吃力", "en": "grade 2: hard"},
     "grade_3": {"zh": "评分 3：记得", "en": "grade 3: good"},

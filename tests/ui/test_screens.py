@@ -129,6 +129,15 @@ def test_what_is_asked_next_can_be_understood():
     assert following(asked).startswith(asked)
 
 
+def test_after_a_miss_what_is_easier_is_not_what_an_interviewer_would_go_on_to():
+    easier = ask(replace(shelf.questions()["single"], level=1), 1)
+    alike = ask(shelf.questions()["single"], 1)
+    down, on = "Next, a step down", "An interviewer might go on"
+    for given, after, told in ((0, easier, down), (0, alike, on), (1, easier, on)):
+        shown = drawn(verdict_screen(judged("single", given=[given], followup=after), 80))
+        assert (down in shown, on in shown) == (told == down, told == on)
+
+
 def test_what_is_asked_next_has_its_numbers():
     number = shelf.questions()["number"]
     assert isinstance(number, Numeric)
