@@ -52,7 +52,8 @@ def ask(sheet: Sheet, words: Sequence[str], json: bool, plain: bool, lang: Lang)
         try:
             session.run()
         except KeyboardInterrupt:
-            typer.echo(say("study.left", lang), err=True)
+            command = f"quizkit calc {sheet.name} --quiz"
+            typer.echo(say("study.left", lang, command=command), err=True)
             return 130
     return 0
 

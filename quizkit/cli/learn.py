@@ -68,6 +68,7 @@ def learn(
             seed=seed,
             runs=runs,
             done=("study.course_done", {"topic": topic}),
+            command=f"quizkit learn {topic}",
         )
 
 

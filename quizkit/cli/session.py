@@ -43,8 +43,12 @@ def session(
     topics: Sequence[str] = (),
     runs: bool = False,
     done: "Note | None" = None,
+    command: str = "quizkit study",
 ) -> None:
-    """Ask what the queue brings; `done` is said where it brings nothing at all."""
+    """Ask what the queue brings; `done` is said where it brings nothing at all.
+
+    `command` is what takes up again what was left half-way.
+    """
     import os
     from datetime import UTC, datetime
 
@@ -78,7 +82,7 @@ def session(
         try:
             study.run()
         except KeyboardInterrupt:
-            typer.echo(say("study.left", lang), err=True)
+            typer.echo(say("study.left", lang, command=command), err=True)
             raise typer.Exit(130) from None
 
 

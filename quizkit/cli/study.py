@@ -126,6 +126,7 @@ def study(
             answer_in=_answer_in(answer_in),
             seed=seed,
             topics=topic or (),
+            command=" ".join(["quizkit study", *(f"--topic {each}" for each in topic or ())]),
             done=("plan.day_done", {"minutes": aim.minutes}) if aim and not json else None,
         )
 

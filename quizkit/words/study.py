@@ -111,8 +111,8 @@ WORDS: Words = {
     },
     "unskipped": {"zh": "回到跳过的 {question}。", "en": "Back to {question}, which was skipped."},
     "left": {
-        "zh": "已退出，答过的都记下了；下次接着来：quizkit study",
-        "en": "Left; every answer is kept. To go on: quizkit study",
+        "zh": "已退出，答过的都记下了；下次接着来：{command}",
+        "en": "Left; every answer is kept. To go on: {command}",
     },
     "foundations": {
         "zh": "这个专题用得到 {topics}，你还没怎么做过。想先打底：quizkit learn {first}",
@@ -137,8 +137,8 @@ WORDS: Words = {
         "en": "At most {minutes} minutes and {count} multiple-choice questions, harder or easier as you answer; a lucky guess or two will not raise your level. After that, new questions begin at it. Answers are kept as always, and come back for review.\n\nEnter begins. Or skip it and start from the basics; `quizkit place` is there at any time.",
     },
     "placed": {
-        "zh": "定级：第 {level} 级。新题从这里开始；要改：quizkit config level N",
-        "en": "Level {level}: new questions begin there. To change it: quizkit config level N",
+        "zh": "定级：第 {level} 级。新题从这里开始：quizkit study。要改：quizkit config level N",
+        "en": "Level {level}: new questions begin there. Go on: quizkit study. To change it: quizkit config level N",
     },
     "gone": {
         "zh": "{question} 的文件刚刚没了或读不了，跳过；用 quizkit bank lint 查看",

@@ -183,6 +183,25 @@ def test_an_interrupt_is_130_and_keeps_everything(quizkit: Quizkit):
     assert len(quizkit.exported()) == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "goes_on"),
+    [
+        (["study", "--topic", "alpha"], "quizkit study --topic alpha"),
+        (["learn", "alpha", "--no-runs"], "quizkit learn alpha"),
+    ],
+)
+def test_an_interrupt_names_the_command_that_goes_on(
+    quizkit: Quizkit, words: list[str], goes_on: str
+):
+    process = quizkit.start(*words, "--bank", str(quizkit.bank), "--json", "--lang", "en")
+    assert process.stdout
+    while "ask" not in json.loads(process.stdout.readline()):
+        pass
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert errors.strip().endswith(f"To go on: {goes_on}")
+
+
 def test_without_a_terminal_answers_are_read_line_by_line(quizkit: Quizkit):
     options = ["--bank", str(quizkit.bank), "--topic", "beta", "--limit", "1", "--lang", "zh"]
     done = quizkit.run("study", *options, given="1\n")
