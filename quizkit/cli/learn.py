@@ -86,6 +86,7 @@ def place(
         from quizkit.words import say
 
         typer.echo(say("study.placed", read, level=level), err=True)
+        typer.echo(say("study.due_start", read), err=True)
 
 
 def find_level(shelves: "Library", desk: "Desk", lang: "Lang") -> int | None:

@@ -137,8 +137,8 @@ WORDS: Words = {
         "en": "At most {minutes} minutes and {count} multiple-choice questions, harder or easier as you answer; a lucky guess or two will not raise your level. After that, new questions begin at it. Answers are kept as always, and come back for review.\n\nEnter begins. Or skip it and start from the basics; `quizkit place` is there at any time.",
     },
     "placed": {
-        "zh": "定级：第 {level} 级。新题从这里开始：quizkit study。要改：quizkit config level N",
-        "en": "Level {level}: new questions begin there. Go on: quizkit study. To change it: quizkit config level N",
+        "zh": "定级：第 {level} 级。新题从这里开始；要改：quizkit config level N",
+        "en": "Level {level}: new questions begin there. To change it: quizkit config level N",
     },
     "gone": {
         "zh": "{question} 的文件刚刚没了或读不了，跳过；用 quizkit bank lint 查看",
