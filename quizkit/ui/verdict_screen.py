@@ -8,7 +8,7 @@ from rich.text import Text
 
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Order, Trace
 from quizkit.tutor.desk import Moment
-from quizkit.tutor.verdict import Verdict
+from quizkit.tutor.verdict import Note, Verdict
 from quizkit.ui.code import listing
 from quizkit.ui.draft import Draft
 from quizkit.ui.explain_screen import (
@@ -111,13 +111,16 @@ def recap(moment: Moment, plain: bool) -> list[RenderableType]:
             return []
 
 
+_NOT_KNOWN: Note = ("study.not_known", {})
+
+
 def headline(verdict: Verdict, lang: Lang) -> Text:
-    """Right, partly or wrong: in words first, in colour too."""
+    """Right, partly, wrong or not known: in words first, in colour too."""
     if verdict.right:
         return Text(say("ui.right", lang), RIGHT)
     if verdict.score > 0:
         return Text(say("ui.partly", lang, score=f"{100 * verdict.score:.0f}%"), PARTLY)
-    return Text(say("ui.wrong", lang), WRONG)
+    return Text(say("ui.not_known" if _NOT_KNOWN in verdict.notes else "ui.wrong", lang), WRONG)
 
 
 def outcome(moment: Moment, plain: bool) -> list[RenderableType]:
@@ -136,7 +139,8 @@ def outcome(moment: Moment, plain: bool) -> list[RenderableType]:
         rows.append((say("ui.myth", lang), named(verdict.myth, moment.names, lang)))
     if rows:
         parts += [Text(""), pairs(rows)]
-    parts += [Text(note(each, lang), overflow="fold") for each in verdict.notes]
+    notes = [each for each in verdict.notes if each != _NOT_KNOWN]  # the title says it
+    parts += [Text(note(each, lang), overflow="fold") for each in notes]
     return parts
 
 

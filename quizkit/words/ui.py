@@ -215,6 +215,7 @@ WORDS: Words = {
     "right": {"zh": "答对了", "en": "Right"},
     "partly": {"zh": "部分答对，得 {score}", "en": "Partly right, {score}"},
     "wrong": {"zh": "答错了", "en": "Wrong"},
+    "not_known": {"zh": "没答上来", "en": "Not known"},
     "option_right": {"zh": "正确", "en": "right"},
     "option_wrong": {"zh": "错误", "en": "wrong"},
     "option_yours": {"zh": "你选的", "en": "yours"},
