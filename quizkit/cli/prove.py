@@ -24,7 +24,9 @@ def prove(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="ID", help="Questions, as in pp/bubble.", autocompletion=complete.questions
+            metavar="ID",
+            help="Questions, as in pp/bubble-share.",
+            autocompletion=complete.questions,
         ),
     ] = None,
     topic: Annotated[

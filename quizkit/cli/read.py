@@ -24,7 +24,9 @@ def show(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="ID", help="A question, as in pp/bubble.", autocompletion=complete.questions
+            metavar="ID",
+            help="A question, as in pp/bubble-share.",
+            autocompletion=complete.questions,
         ),
     ],
     bank: Banks = None,

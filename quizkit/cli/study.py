@@ -31,7 +31,7 @@ def study(
         list[str] | None,
         typer.Argument(
             metavar="ID",
-            help="Questions, as in pp/bubble: just these, in this order, due or not.",
+            help="Questions, as in pp/bubble-share: just these, in this order, due or not.",
             autocompletion=complete.questions,
         ),
     ] = None,

@@ -179,8 +179,8 @@ WORDS: Words = {
         "en": "This question cannot be read:\n{problems}",
     },
     "question_name": {
-        "zh": "{name} 不是题目编号。写成“专题/短名”，只用小写字母、数字和横线，例如 pp/bubble",
-        "en": "{name} is no question id. Write topic/slug in lower case, digits and dashes, as in pp/bubble",
+        "zh": "{name} 不是题目编号。写成“专题/短名”，只用小写字母、数字和横线，例如 pp/bubble-share",
+        "en": "{name} is no question id. Write topic/slug in lower case, digits and dashes, as in pp/bubble-share",
     },
     "question_there": {
         "zh": "{path} 已经存在，没有改动它。换一个名字，或直接编辑它",

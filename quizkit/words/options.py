@@ -21,7 +21,7 @@ CHINESE: dict[str, str] = {
     "Show completion for the current shell, to copy it or customize the installation.": "打印补全脚本，可以自己安装或修改",
     # study, learn, due
     "Only these levels, from 1 to 5: 2-3, or 4.": "只要这些级别，1 到 5：写 2-3，或 4",
-    "Questions, as in pp/bubble: just these, in this order, due or not.": "题目编号，例如 pp/bubble：就做这几题，按这个顺序，到没到期都做",
+    "Questions, as in pp/bubble-share: just these, in this order, due or not.": "题目编号，例如 pp/bubble-share：就做这几题，按这个顺序，到没到期都做",
     "Only these kinds: choice, numeric, order, cloze, trace, bug or essay.": "只要这些题型：choice 选择、numeric 计算、order 排序、cloze 填空、trace 读代码、bug 找错、essay 简答",
     "How many questions; wrong ones come back in addition.": "做几道题；做错的会再来，不算在内",
     "The same seed, the same questions.": "种子相同，题目就相同",
@@ -56,7 +56,7 @@ CHINESE: dict[str, str] = {
     "A folder with demos of your own.": "自己写的 demo 所在目录",
     "This; after a demo's name, that demo's own.": "显示这份说明；写在 demo 名字后面就看那个 demo 的",
     # prove
-    "Questions, as in pp/bubble.": "题目编号，例如 pp/bubble",
+    "Questions, as in pp/bubble-share.": "题目编号，例如 pp/bubble-share",
     "All of a topic.": "整个专题",
     "The whole bank.": "整个题库",
     "Also change each key, and list what survives.": "再逐个改动答案，列出改了也没被发现的",
@@ -69,7 +69,7 @@ CHINESE: dict[str, str] = {
     "pipeline: write the timeline as a picture.": "只用于 pipeline：把时间线画成图",
     "This; after a calculator's name, its options.": "显示这份说明；写在计算器名字后面就看它的选项",
     # show, list, search, glossary
-    "A question, as in pp/bubble.": "题目编号，例如 pp/bubble",
+    "A question, as in pp/bubble-share.": "题目编号，例如 pp/bubble-share",
     "By the common 70: which question answers which.": "按常见 70 问列：哪道题回答哪一问",
     "Words in either language.": "中文或英文的词",
     "Lines at most; --json prints all.": "最多列几行；--json 全部列出",
