@@ -35,7 +35,9 @@ def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
         for index in wrong:
             option = moment.question.options[index]
             if option.why:
-                parts += [Text(""), _why_option(moment, index, option, plain)]
+                # The verdict above has named its misconception: once is enough.
+                above = moment.verdict.myth if moment.verdict else None
+                parts += [Text(""), _why_option(moment, index, option, plain, above)]
     return parts
 
 
@@ -146,7 +148,9 @@ def _mistake(what: str, reason: Said, moment: Moment, plain: bool) -> list[Rende
     return [inline(what, plain), below(against)]
 
 
-def _why_option(moment: Moment, index: int, option: Option, plain: bool) -> RenderableType:
+def _why_option(
+    moment: Moment, index: int, option: Option, plain: bool, above: str | None = None
+) -> RenderableType:
     lang = moment.lang
     place = moment.asked.order.index(index)
     word = say("ui.option_right" if option.correct else "ui.option_wrong", lang)
@@ -154,7 +158,7 @@ def _why_option(moment: Moment, index: int, option: Option, plain: bool) -> Rend
     if option.why:
         line.append(colon(lang), "default")
         line.append_text(inline(moment.asked.fill(option.why, lang), plain, "default"))
-    if option.myth:
+    if option.myth and option.myth != above:
         # Said as what it is: a bare sentence in brackets would read as one more reason.
         label = f" [{say('ui.myth', lang)}{colon(lang)}"
         line.append_text(Text.assemble(label, named(option.myth, moment.names, lang), "]"))

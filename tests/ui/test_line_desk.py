@@ -216,6 +216,12 @@ def test_a_misconception_beside_an_option_is_called_one():
     text = " ".join(told.getvalue().split())
     assert "That is all-gather. [Misconception: gathers-all]" in text
     assert "[gathers-all]" not in text
+    told.seek(0)
+    told.truncate()
+    LineDesk(io.StringIO("\n"), told).meet(replace(after, why=False))
+    text = " ".join(told.getvalue().split())
+    assert "That is all-gather." in text
+    assert text.count("gathers-all") == 1  # beside "Misconception", not once more behind the reason
 
 
 def test_numbers_are_read_however_they_are_separated():
