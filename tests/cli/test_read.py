@@ -41,10 +41,10 @@ def test_what_is_to_be_done_is_said_first(tmp_path: Path, lang: Lang, several: s
 def test_every_right_option_is_marked(tmp_path: Path, lang: Lang):
     question = Bank.load(QUESTIONS, ["tp"]).questions["tp/elementwise-on-shards"]
     shown = read(tmp_path, "show", question.id, "--lang", lang).stdout
-    mark = {"zh": "对", "en": "right"}[lang]
+    mark = {"zh": "对：", "en": "right: "}[lang]
     right = sum(option.correct for option in question.options)  # pyright: ignore
     assert right > 1
-    assert sum(line.startswith(f"- {mark} ") for line in shown.splitlines()) == right
+    assert sum(line.startswith(f"- {mark}") for line in shown.splitlines()) == right
 
 
 def test_the_list_and_the_search_find_the_same_question(tmp_path: Path):
