@@ -69,7 +69,7 @@ WORDS: Words = {
     "key_hint": {"zh": "提示", "en": "hint"},
     "does_hint": {
         "zh": "给一条提示，再按给下一条（看过提示，答对最多评 2：吃力）",
-        "en": "a hint; again for the next one (with one, right is grade 2 at most: hard)",
+        "en": "a hint; again for the next one (after one, a right answer is grade 2 at most: hard)",
     },
     "key_toggle": {"zh": "English", "en": "中文"},
     "does_toggle": {
@@ -131,7 +131,10 @@ WORDS: Words = {
     "is_unsure": {"zh": "没把握", "en": "not sure"},
     "is_flagged": {"zh": "已标记", "en": "flagged"},
     "hint": {"zh": "提示 {number}/{total}", "en": "Hint {number} of {total}"},
-    "hint_cost": {"zh": "看过提示，答对最多评 2", "en": "with one, right is grade 2 at most"},
+    "hint_cost": {
+        "zh": "看过提示，答对最多评 2",
+        "en": "after one, a right answer is grade 2 at most",
+    },
     # Asking.
     "your_order": {"zh": "你的顺序", "en": "Your order"},
     "order_open": {

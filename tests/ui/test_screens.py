@@ -274,9 +274,11 @@ def test_keywords_tick_beforehand_and_say_so():
 
 def test_a_hint_says_what_it_costs_and_the_verdict_why_the_grade_is_low():
     hinted = drawn(question_screen(asking("number", hints_shown=2), Draft()))
-    assert "Hint 1 of 2 (with one, right is grade 2 at most)\n" in hinted
+    assert "Hint 1 of 2 (after one, a right answer is grade 2 at most)\n" in hinted
     assert "Hint 2 of 2\n" in hinted
-    assert "with one, right is grade 2 at most: hard" in drawn(help_screen("pick", "en", 4), 120)
+    assert "after one, a right answer is grade 2 at most: hard" in drawn(
+        help_screen("pick", "en", 4), 120
+    )
     why = (("study.lowered_hints", {"hints": 2}), ("study.lowered_unsure", {}))
     both: dict[Lang, str] = {
         "en": "grade 2: hard (hints taken: 2, not sure)",
