@@ -4,6 +4,7 @@ Underscores mean nothing here: they belong to names. A dollar opens a formula on
 would not stand, and a backslash takes the meaning off the sign that follows.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
@@ -103,7 +104,9 @@ def _append(text: Text, source: str, style: str, plain: bool) -> None:
             case "text":
                 text.append(said, style)
             case "code":
-                text.append(f"`{said}`" if plain else said, f"{style} {CODE}".strip())
+                # Colour alone tells a name from a word: without it "all" would be all of them.
+                bare = plain or bool(os.environ.get("NO_COLOR"))
+                text.append(f"`{said}`" if bare else said, f"{style} {CODE}".strip())
             case "maths" | "display":
                 text.append(unicode(said), style)
             case "strong":

@@ -128,3 +128,9 @@ def written(tmp_path: Path) -> Callable[[], list[dict[str, Any]]]:
         return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
 
     return read
+
+
+@pytest.fixture(autouse=True)
+def coloured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests without colours sees the same tests."""
+    monkeypatch.delenv("NO_COLOR", raising=False)

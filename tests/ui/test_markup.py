@@ -111,3 +111,10 @@ def test_nothing_is_wider_than_the_terminal_or_drawn_in_doubtful_characters(
     assert not re.search(r"^\s*[，。、；：？！）]", shown, re.MULTILINE)
     # Lines and dots that a terminal set for Chinese draws two columns wide.
     assert not set("─│┃━•·→") & set(shown)
+
+
+def test_where_there_is_no_colour_code_keeps_its_marks(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert inline("the group `all`").plain == "the group all"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert inline("the group `all`").plain == "the group `all`"
