@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from quizkit.cli import common
 from quizkit.cli.demo_options import parsed
 from quizkit.errors import UsageError
 from quizkit.lab.catalogue import find, names
@@ -161,8 +162,10 @@ REFUSED = [
 
 @pytest.mark.parametrize(("words", "message"), REFUSED)
 def test_what_is_no_option_is_told_with_the_nearest(
-    tiny: Path, words: list[str], message: str
+    tiny: Path, words: list[str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Another test of this process may have spoken Chinese last.
+    monkeypatch.setattr(common, "_spoken", ["en"])
     with pytest.raises(UsageError) as caught:
         parsed(find("tiny", tiny), words)
     assert message in str(caught.value)
