@@ -499,7 +499,7 @@ def test_an_essay_begun_line_by_line_is_there_too(sit, tmp_path):
     desk = sit("essay", "--study", "--plain")
     desk.until("empty line")
     desk.press("first\r", "second\r")
-    desk.until("> second\n>")  # read, and not only echoed
+    desk.wait(lambda text: text.count(">") == 3, "a third prompt")  # read, and not only echoed
     desk.press("\x03")
     assert desk.close() == 130
     desk = sit("essay", "--study", "--plain")
