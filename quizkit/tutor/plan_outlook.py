@@ -18,6 +18,10 @@ from quizkit.tutor.plan_evidence import Recalled, chances, fitted, later, own_se
 from quizkit.tutor.plan_memory import Fsrs, Trace
 from quizkit.tutor.plan_weights import Weigh, alike
 
+READING = 30.0
+"""Seconds to read why, after each answer. Nobody's clock runs then: a plan without them would
+promise three hundred questions in half an hour to somebody who answers in five seconds."""
+
 _DAY = timedelta(days=1)
 
 
@@ -156,14 +160,18 @@ def _learner(
             each.id,
             each.topic,
             weight,
-            seconds[each.kind],
+            seconds[each.kind] + READING,
             _hold(cards[each.id], now) if each.id in cards else unmet(chance(each.topic), model),
         )
         for each in _spread(entries, aim.level)
         if (weight := aim.weigh(each)) > 0
     ]
-    spent = (within_reason(kind, s) for at, kind, s in study if at.astimezone(zone).date() == today)
-    return _Learner(tasks, model, recalled, sum(spent))
+    spent = sum(
+        within_reason(kind, took) + READING
+        for at, kind, took in study
+        if at.astimezone(zone).date() == today
+    )
+    return _Learner(tasks, model, recalled, spent)
 
 
 def _spread(entries: Iterable[Entry], level: int) -> list[Entry]:

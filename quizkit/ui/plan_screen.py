@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quizkit.tutor.plan_memory import Fsrs
-from quizkit.tutor.plan_outlook import Aim, Outlook, Prospect
+from quizkit.tutor.plan_outlook import READING, Aim, Outlook, Prospect
 from quizkit.ui.parts import bracketed, section
 from quizkit.words import Lang, say
 
@@ -110,7 +110,7 @@ def _notes(found: Outlook, told: Told, lang: Lang) -> Iterable[str]:
     if ours != usual:
         key = "plan.faster" if ours < usual else "plan.slower"
         yield say(key, lang, reviews=found.reviews)
-    yield say("plan.basis", lang)
+    yield say("plan.basis", lang, reading=f"{READING:.0f}")
     yield say("plan.start" if told.saved else "plan.save_first", lang)
 
 

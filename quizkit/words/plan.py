@@ -62,8 +62,8 @@ WORDS: Words = {
         "en": "Your {reviews} reviews show that you remember longer than FSRS's defaults say; they are counted in",
     },
     "basis": {
-        "zh": "只计答题时间，看讲解另算。没做过的题，按你第一次作答的正确率估计。",
-        "en": "Minutes are those of answering; reading explanations comes on top. What you never met is taken to be known as often as your first answers are right.",
+        "zh": "每题除了答题时间，另算 {reading} 秒看讲解。没做过的题，按你第一次作答的正确率估计。",
+        "en": "Each question is given {reading} s for reading why, beside the time to answer. What you never met is taken to be known as often as your first answers are right.",
     },
     "start": {
         "zh": "开始今天的：quizkit study；漏了几天，重新运行 quizkit plan 就会重排",

@@ -74,14 +74,14 @@ def ahead(days: int) -> str:
 
 
 def test_a_plan_that_study_follows(quizkit: Quizkit):
-    """Two minutes hold three questions of 40 seconds; what was answered is not asked again."""
+    """Four minutes hold three questions: 40 seconds to answer, 30 to read. None comes twice."""
     topics = ("--topic", "alpha", "--topic", "beta")
-    first = quizkit.plan("--interview", ahead(5), "--minutes", "2", *topics, "--save")
+    first = quizkit.plan("--interview", ahead(5), "--minutes", "4", *topics, "--save")
     assert first["schema"] == "quizkit/plan/1"
-    assert (first["interview"], first["minutes"], first["for"]) == (ahead(5), 2, None)
+    assert (first["interview"], first["minutes"], first["for"]) == (ahead(5), 4, None)
     assert [day["date"] for day in first["days"]] == [ahead(n) for n in range(5)]
     today = first["days"][0]
-    assert (len(today["new"]), today["reviews"], today["minutes"]) == (3, [], 2)
+    assert (len(today["new"]), today["reviews"], today["minutes"]) == (3, [], 3.5)
     assert first["all"]["questions"] == 6
     assert 0 < first["all"]["recall_without"] < first["all"]["recall_with"] < 1
     assert first["slip_today"] > 0
@@ -97,12 +97,12 @@ def test_a_plan_that_study_follows(quizkit: Quizkit):
     again = quizkit.plan()
     assert again["all"]["met"] == 3
     assert again["days"][0]["new"] == again["days"][0]["reviews"] == []
-    assert again["spent_today"] == 2
+    assert again["spent_today"] == 3.5
     assert again["days"][1]["new"]
     assert "only alpha, beta" in quizkit.run("plan", "--lang", "en").stdout
     over = quizkit.run("study", "--plain", "--lang", "en")
     assert over.returncode == 0
-    assert "Today's plan is done (2 minutes)" in over.stdout
+    assert "Today's plan is done (4 minutes)" in over.stdout
 
 
 @pytest.mark.parametrize(

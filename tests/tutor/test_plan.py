@@ -220,20 +220,20 @@ def folded(rows: Iterable[Answer]) -> dict[str, Card]:
 
 
 ENTRIES = [entry(f"{topic}/q{n:02}") for topic in ("alpha", "beta") for n in range(10)]
-AIM = Aim(interview=date(2027, 3, 8), minutes=4)
+AIM = Aim(interview=date(2027, 3, 8), minutes=7)
 
 
 def test_planning_again_goes_on_from_what_was_done():
     """Doing what was planned leaves the forecast near what it was; doing nothing lowers it."""
     first = outlook(ENTRIES, {}, [], AIM, NOW, UTC)
     today = first.days[0][1].new
-    assert len(today) == 6  # 4 minutes of 40 seconds each
+    assert len(today) == 6  # 7 minutes, of 40 seconds to answer and 30 to read each
     assert [day for day, _ in first.days] == [date(2027, 3, n) for n in range(1, 8)]
     # Half right, as was expected of them.
     rows = [answer(name, NOW, right=n % 2 == 0, seconds=40) for n, name in enumerate(today)]
     assert first.unmet == {}
     done = outlook(ENTRIES, folded(rows), rows, AIM, NOW + timedelta(minutes=5), UTC)
-    assert done.spent == 240
+    assert done.spent == 420
     assert done.days[0][1].seconds == 0
     assert done.whole.met == 6
     tomorrow = NOW + timedelta(days=1)
@@ -276,7 +276,7 @@ def test_what_was_taken_back_or_renamed_counts_as_it_should():
 def test_the_job_decides_by_level():
     easy, hard = entry("alpha/easy", 1), entry("alpha/hard", 5)
     junior, staff = (
-        Aim(interview=AIM.interview, minutes=1, weigh=by_role(r)) for r in ("junior", "staff")
+        Aim(interview=AIM.interview, minutes=2, weigh=by_role(r)) for r in ("junior", "staff")
     )
     assert planned_today([easy, hard], {}, [], junior, NOW, UTC).plan == ["alpha/easy"]
     assert planned_today([easy, hard], {}, [], staff, NOW, UTC).plan == ["alpha/hard"]
