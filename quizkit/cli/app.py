@@ -76,8 +76,12 @@ def start(
         typer.echo(__version__)
         raise typer.Exit
     if context.invoked_subcommand is None:
+        from quizkit.settings import settings
+
         due.due()
-        typer.echo("\n" + say("study.next_steps", language()))
+        lang, placed = language(), settings()["level"].origin != "default"
+        steps = say("study.next_steps", lang)
+        typer.echo("\n" + (steps if placed else say("study.first_step", lang) + "\n" + steps))
 
 
 def main() -> None:

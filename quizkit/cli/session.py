@@ -82,7 +82,7 @@ def session(
         try:
             study.run()
         except KeyboardInterrupt:
-            typer.echo(say("study.left", lang, command=command), err=True)
+            typer.echo(say("study.left", study.lang, command=command), err=True)
             raise typer.Exit(130) from None
 
 

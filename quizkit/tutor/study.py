@@ -64,7 +64,7 @@ class Study:
         self._entries = entries
         self._desk = desk
         self._clock = clock
-        self._lang: Lang = lang
+        self.lang: Lang = lang
         self._read = read
         self._prove = prove
         self._show = show
@@ -158,7 +158,7 @@ class Study:
         seconds = sitting.spent if given.seconds is None else given.seconds
         sure = sitting.sure if given.sure is None else given.sure
         effort = Effort(sitting.hints, seconds, sure)
-        row = self._recorder.answer(sitting.asked, self._lang, given.value, verdict, effort)
+        row = self._recorder.answer(sitting.asked, self.lang, given.value, verdict, effort)
         sitting.given, sitting.verdict, sitting.row = given.value, verdict, row
         # Who thinks in one language and speaks in the other compares with how it is said there.
         essay = isinstance(sitting.question, Essay) and sitting.question.say is not None
@@ -168,7 +168,7 @@ class Study:
         return True
 
     def _elsewhere(self) -> Lang | None:
-        return self._answer_in if self._answer_in != self._lang else None
+        return self._answer_in if self._answer_in != self.lang else None
 
     def _verdict(self, sitting: Sitting) -> bool:
         """Until the learner goes on; False is the end of the session."""
@@ -234,7 +234,7 @@ class Study:
         asked = sitting.asked
         match command.name:
             case "toggle":
-                self._lang = other(self._lang)
+                self.lang = other(self.lang)
             case "hint" if sitting.row is None:
                 more = sitting.hints < len(asked.question.hints)
                 sitting.hints += more
@@ -242,7 +242,7 @@ class Study:
             case "sure" if sitting.row is None:
                 sitting.sure = {None: True, True: False, False: None}[sitting.sure]
             case "flag":
-                flagged(self._recorder, sitting, command, self._lang)
+                flagged(self._recorder, sitting, command, self.lang)
             case _:
                 pass
 
@@ -252,7 +252,7 @@ class Study:
             sitting.message = ("study.no_proof", {})
             return
         try:
-            with self._desk.busy(say("study.proving", self._lang, demo=proof.demo)):
+            with self._desk.busy(say("study.proving", self.lang, demo=proof.demo)):
                 sitting.proof = self._prove(sitting.asked, sitting.given)
         except KeyboardInterrupt:
             # The run is over, the session is not.
@@ -282,7 +282,7 @@ class Study:
             if name and (question := self._read(name)):
                 following = ask(question, self._queue.as_next(name).seed)
             total += not verdict.right and self._queue.repeats(sitting.turn)
-        moment = sitting.moment(self._lang, number, total)
+        moment = sitting.moment(self.lang, number, total)
         date = card.due if card and verdict else None
         moment = replace(moment, due=date, followup=following, names=self._myths)
         return replace(moment, answer_in=self._elsewhere())
@@ -294,6 +294,6 @@ class Study:
             [cards[each.id].due for each in self._entries if each.id in cards],
             self._clock(),
             spared=0 if len(self._queue) else self._queue.spared,
-            lang=self._lang,
+            lang=self.lang,
             names=self._myths,
         )

@@ -202,9 +202,12 @@ WORDS: Words = {
         "zh": "这道题的答案要分项写（名称: 内容）。",
         "en": "The answer to this one has named parts.",
     },
+    "first_step": {
+        "zh": "quizkit place                          十分钟定级，新题从你的水平开始",
+        "en": "quizkit place                          ten minutes that find your level",
+    },
     "next_steps": {
         "zh": (
-            "quizkit place                          十分钟定级，新题从你的水平开始\n"
             "quizkit learn pp                       从头学一个专题\n"
             "quizkit study --topic pp               做一个专题的题\n"
             "quizkit demo ring-attention --gpus 4   跑一个 demo\n"
@@ -212,7 +215,6 @@ WORDS: Words = {
             "quizkit --help                         其余命令"
         ),
         "en": (
-            "quizkit place                          ten minutes that find your level\n"
             "quizkit learn pp                       a topic from scratch\n"
             "quizkit study --topic pp               questions on a topic\n"
             "quizkit demo ring-attention --gpus 4   run a demo\n"

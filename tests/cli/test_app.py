@@ -52,6 +52,15 @@ def test_a_wrong_word_has_one_clear_sentence_and_its_code(
     assert len(done.stderr) < 300  # not all there is, where nothing is near
 
 
+def test_the_bare_command_offers_the_placement_until_there_is_a_level(tmp_path: Path):
+    told = run(tmp_path).stdout
+    assert told.index("quizkit place") < told.index("quizkit learn pp")
+    assert run(tmp_path, "config", "level", "2").returncode == 0
+    told = run(tmp_path).stdout
+    assert "quizkit place" not in told
+    assert "quizkit learn pp" in told
+
+
 @pytest.mark.parametrize(
     "words",
     [

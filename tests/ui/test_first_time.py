@@ -94,6 +94,16 @@ def test_who_skips_it_begins_at_once_and_who_leaves_leaves(quizkit, home: Path):
     assert desk.close() == 130
 
 
+def test_who_leaves_is_told_so_in_the_language_on_the_screen(quizkit, home: Path):
+    desk = quizkit("study", "--topic", "comm", "--kind", "numeric")
+    desk.until("Ctrl-T")
+    desk.press("\x14")
+    desk.until("提示")
+    desk.press("\x03")
+    assert desk.close() == 130
+    assert "已退出" in desk.text
+
+
 def test_a_topic_from_its_introduction_on(quizkit, home: Path):
     desk = quizkit("learn", "comm", "--seed", "1")
     assert "s skip" not in desk.until("Collectives and topology")
