@@ -1,10 +1,11 @@
 """`quizkit demo`, `quizkit demo NAME --help` and `--show`: what there is, without running it."""
 
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from quizkit.cli.common import language
+from quizkit.cli.common import language, library
 from quizkit.lab.catalogue import Demo, catalogue, find
 
 
@@ -12,10 +13,10 @@ def print_list(folder: Path | None, json: bool, lang: str | None, plain: bool) -
     """Every demo, with the questions whose answers it proves."""
     spoken = language(lang)
     demos = catalogue(folder)
-    used = _uses(demos)
     if json:
         from json import dumps
 
+        used = _uses(demos)
         rows = [
             {
                 "name": demo.name,
@@ -33,8 +34,9 @@ def print_list(folder: Path | None, json: bool, lang: str | None, plain: bool) -
     from quizkit.ui.demo_page import table
 
     screen = console(is_plain(plain))
-    questions = {name: [*found] for name, found in used.items()}
-    screen.print(table(demos.values(), questions, spoken, screen.width, is_plain(plain)))
+    with library([]) as shelves:
+        proved = Counter(each.demo for each in shelves.entries())
+    screen.print(table(demos.values(), proved, spoken, screen.width, is_plain(plain)))
 
 
 def print_page(name: str, folder: Path | None, lang: str | None, plain: bool) -> None:

@@ -20,7 +20,7 @@ _WIDE = 100  # columns from which on the law stands beside the numbers
 
 def table(
     demos: Iterable[Demo],
-    questions: Mapping[str, Sequence[str]],
+    questions: Mapping[str, int],
     lang: Lang,
     width: int,
     plain: bool,
@@ -31,7 +31,7 @@ def table(
             Text(demo.name, "bold"),
             Text(demo.topic),
             Text(str(len(demo.breaks))),
-            Text(str(len(questions[demo.name]))),
+            Text(str(questions[demo.name])),
             Text(demo_words(demo, lang).law),
         )
         for demo in demos
