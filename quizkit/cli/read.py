@@ -66,7 +66,7 @@ def list_questions(
     """List the questions."""
     from quizkit.paths import QUESTIONS
     from quizkit.ui.console import console
-    from quizkit.ui.reading import coverage, table
+    from quizkit.ui.lists import coverage, table
 
     spoken = language(lang)
     chosen = choose_topics(QUESTIONS, bank or [], topic or [])
@@ -108,7 +108,7 @@ def search(
 ) -> None:
     """Find questions by words in either language; two Chinese characters are enough."""
     from quizkit.ui.console import console
-    from quizkit.ui.reading import table
+    from quizkit.ui.lists import table
     from quizkit.words import say
 
     spoken = language(lang)

@@ -1,18 +1,15 @@
-"""The bank as a reader sees it: one question whole, tables of questions and of terms."""
+"""The bank as a reader sees it: one question whole, and the terms."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text as Line
 
 from quizkit.bank.draw import with_letters
-from quizkit.bank.listed import Listed
 from quizkit.bank.model import (
     Bug,
     Choice,
     Cloze,
-    CommonQuestion,
     Essay,
     Numeric,
     Order,
@@ -51,29 +48,6 @@ def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType
     return Group(*parts)
 
 
-def table(questions: Iterable[Listed], lang: Lang) -> Table:
-    """One line a question."""
-    made = _table(lang, "id", "level", "kind", "prompt")
-    for each in questions:
-        does = say(f"ui.kind_{'several' if each.several else each.kind}", lang)
-        made.add_row(each.id, str(each.level), does, _line(each.title[lang]))
-    return made
-
-
-def coverage(
-    common: Mapping[str, CommonQuestion], questions: Sequence[Listed], lang: Lang
-) -> RenderableType:
-    """Which question of the bank answers which of the common 70."""
-    made = _table(lang, "covers", "prompt", "questions")
-    covered = 0
-    for name, asked in common.items():
-        ids = [question.id for question in questions if name in question.covers]
-        covered += bool(ids)
-        answered = "\n".join(ids) or say("bank.not_covered", lang)
-        made.add_row(name, _line(asked.ask[lang]), answered)
-    return Group(made, Line(say("bank.covered", lang, covered=covered)))
-
-
 def term_table(terms: Mapping[str, Term], lang: Lang) -> RenderableType:
     """The terms, both languages side by side, with their conventions."""
     parts: list[RenderableType] = []
@@ -92,13 +66,6 @@ def _told(question: Question, text: Text, lang: Lang, plain: bool) -> Renderable
     if isinstance(question, Numeric):
         told = told.replace("{answer}", f"[{say('bank.answer', lang)}]")
     return prose(told, plain)
-
-
-def _line(text: str) -> Line:
-    """The beginning of a text, in one line."""
-    line = inline(text.strip().split("\n")[0], plain=True)
-    line.no_wrap, line.overflow = True, "ellipsis"
-    return line
 
 
 def _heading(question: Question, lang: Lang) -> str:
@@ -168,12 +135,3 @@ def _answer(text: str, lang: Lang) -> Line:
 
 def _title(key: str, lang: Lang, more: str = "") -> Line:
     return Line(f"\n{say(f'bank.{key}', lang)}{more}", style="bold")
-
-
-def _table(lang: Lang, *columns: str) -> Table:
-    made = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    for column in columns:
-        title = say(f"bank.column_{column}", lang)
-        # Rich narrows the columns that may wrap: ids stay whole, the question's text gives way.
-        made.add_column(title, no_wrap=column != "prompt", overflow="ellipsis")
-    return made
