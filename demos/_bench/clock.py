@@ -20,15 +20,7 @@ class VirtualClock:
     def spend(self, cost: float, name: str) -> None:
         """Run an operation of this cost, and keep it for the timeline."""
         start, self.now = self.now, self.now + cost
-        here().events.append(
-            {
-                "schedule": self.schedule,
-                "rank": here().rank,
-                "name": name,
-                "start": start,
-                "end": self.now,
-            }
-        )
+        _keep(self.schedule, name, start, self.now)
 
     def reach(self, sent: float) -> None:
         """A message sent at that time has been received."""
@@ -45,9 +37,12 @@ class VirtualClock:
 def timed(schedule: str, name: str, start: float, end: float) -> None:
     """Keep for the timeline what took these seconds; all of a run's times are then measured."""
     here().seconds = True
-    here().events.append(
-        {"schedule": schedule, "rank": here().rank, "name": name, "start": start, "end": end}
-    )
+    _keep(schedule, name, start, end)
+
+
+def _keep(schedule: str, name: str, start: float, end: float) -> None:
+    event = {"schedule": schedule, "rank": here().rank, "name": name, "start": start, "end": end}
+    here().events.append(event)
 
 
 _current: VirtualClock | None = None

@@ -149,7 +149,7 @@ def _introduction(shelves: "Library", slug: str, questions: list[str], lang: "La
     from quizkit.diary import Diary
     from quizkit.paths import diary_file
     from quizkit.tutor.desk import Page
-    from quizkit.words import say
+    from quizkit.words import listed, say
 
     topics = shelves.topics()
     topic = topics[slug]
@@ -158,9 +158,8 @@ def _introduction(shelves: "Library", slug: str, questions: list[str], lang: "La
         done = len({review.question for review in diary.reviews(questions)})
 
     def text(spoken: "Lang") -> str:
-        comma = "、" if spoken == "zh" else ", "
-        listed = comma.join(f"{each.title[spoken]} (`{each.slug}`)" for each in needs)
-        before = say("study.needs", spoken, topics=listed) if needs else ""
+        named = listed((f"{each.title[spoken]} (`{each.slug}`)" for each in needs), spoken)
+        before = say("study.needs", spoken, topics=named) if needs else ""
         course = say("study.course", spoken, count=len(questions), done=done)
         return f"{topic.intro[spoken].strip()}\n\n{course}\n\n{before}".strip()
 

@@ -91,6 +91,7 @@ def _foundations(
 ) -> "Note | None":
     """What a topic rests on and the learner has hardly met."""
     from quizkit.tutor.lineup import HELD
+    from quizkit.words import listed
 
     known = shelves.topics()
     needs = {need for topic in topics for need in known[topic].needs} - {*topics}
@@ -98,6 +99,5 @@ def _foundations(
     missing = sorted(need for need in needs - held if need in known)
     if not missing:
         return None
-    comma = "、" if lang == "zh" else ", "
-    named = comma.join(f"{known[each].title[lang]} ({each})" for each in missing)
+    named = listed((f"{known[each].title[lang]} ({each})" for each in missing), lang)
     return "study.foundations", {"topics": named, "first": missing[0]}

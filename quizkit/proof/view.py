@@ -70,14 +70,14 @@ def view(
             names = scope(question, run, demo)
         except FormulaError:
             names = {}
-        claims = [claim for _, _, claim, _ in statements(question)]
-        for place, _, claim, _ in statements(question):
+        stated = [(place, claim) for place, _, claim, _ in statements(question)]
+        for place, claim in stated:
             metrics = sorted(claim.names & set(report.metrics) & set(names))
             values |= {name: names[name] for name in metrics}
             if _is_excused(claim, names, set(report.metrics)):
                 untested.add(place)
         if "answer" in key_names(question):
-            measured = _compared_with_answer(claims, names)
+            measured = _compared_with_answer([claim for _, claim in stated], names)
     return ProofView(bindings, own, demo, report, judgement, measured, values, frozenset(untested))
 
 

@@ -25,7 +25,7 @@ from quizkit.ui.code import listing
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
 from quizkit.ui.parts import below, colon, kind
-from quizkit.words import Lang, say
+from quizkit.words import Lang, listed, say
 
 
 def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType:
@@ -54,7 +54,7 @@ def term_table(terms: Mapping[str, Term], lang: Lang) -> RenderableType:
     for term in terms.values():
         first, second = (term.zh, term.en) if lang == "zh" else (term.en, term.zh)
         also = dict.fromkeys((*term.also.zh, *term.also.en))
-        told = say("bank.also", lang) + ("、" if lang == "zh" else ", ").join(also) if also else ""
+        told = say("bank.also", lang) + listed(also, lang) if also else ""
         heading = first if first == second else f"{first} · {second}"
         parts += [Line.assemble((heading, "bold"), f"  {told}"), prose(term.note[lang]), Line("")]
     return Group(*parts)

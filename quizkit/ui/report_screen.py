@@ -14,7 +14,7 @@ from quizkit.lab.report import Check, Metric, Report, Value
 from quizkit.ui.chart import Chart, charts, colour
 from quizkit.ui.demo_words import DemoWords, demo_words
 from quizkit.ui.timeline import Line, draw, headline
-from quizkit.words import Lang, say
+from quizkit.words import Lang, listed, say
 
 _BARS = ("blue", "green", "yellow", "magenta", "cyan", "red")
 _VERDICTS = {"pass": "bold green", "fail": "bold red", "error": "bold red"}
@@ -95,8 +95,7 @@ def options(report: Report) -> str:
 def verdict(report: Report, planted: Break | None, words: DemoWords, lang: Lang) -> Text:
     """The last line: did it pass, and did a planted bug show itself the way it should."""
     word = say(f"lab.verdict_{report.verdict}", lang)
-    comma = "、" if lang == "zh" else ", "
-    failing = comma.join(words.check(check.name) for check in report.checks if not check.holds)
+    failing = listed((words.check(c.name) for c in report.checks if not c.holds), lang)
     if report.outcome == "finished":
         why = say("lab.failing", lang, names=failing) if failing else ""
         why = why or (say("lab.all_hold", lang) if report.verdict == "pass" else "")

@@ -11,7 +11,7 @@ from quizkit.tutor.retention import Retention
 from quizkit.tutor.standing import LEECH, Standing
 from quizkit.tutor.tally import Tally, total
 from quizkit.ui.sections import Bar, Bars, Item, Part, Section, Table, share
-from quizkit.words import Lang, say
+from quizkit.words import Lang, listed, say
 
 _OTHERS = 3  # questions that catch a myth too: enough to go on with
 
@@ -25,7 +25,7 @@ def stats_page(
 ) -> list[Section]:
     """The whole page; no list longer than `most`. The first section's title is the page's."""
     date = say("stats.as_of", lang, date=found.now.astimezone().date().isoformat())
-    only = [say("stats.only", lang, topics=_listed(topics, lang))] if topics else []
+    only = [say("stats.only", lang, topics=listed(topics, lang))] if topics else []
     head = " · ".join([say("stats.title", lang), date, *only])
     if found.empty:
         told = [say("stats.empty_topic", lang, topic=each) for each in topics]
@@ -68,7 +68,7 @@ def _levels(found: Standing, lang: Lang) -> list[Part]:
         for topic in found.topics
     }
     unmet = [topic for topic, tally in found.topics.items() if not tally.met]
-    told = [say("stats.unmet", lang, topics=_listed(unmet, lang))] if unmet else []
+    told = [say("stats.unmet", lang, topics=listed(unmet, lang))] if unmet else []
     return [say("stats.legend", lang), _table(columns, cells, found, lang), *told]
 
 
@@ -161,7 +161,7 @@ def _myths(
     for each in found.beliefs:
         date = each.last.astimezone().date().isoformat()
         seen = say("stats.myth_seen", lang, times=each.times, date=date)
-        others = _listed(each.caught[:_OTHERS], lang)
+        others = listed(each.caught[:_OTHERS], lang)
         caught = [say("stats.myth_caught", lang, questions=others)] if others else []
         text = names[each.myth][lang] if each.myth in names else each.myth
         items.append(Item(text, [seen, *caught, f"quizkit show {each.shown[0]}"]))
@@ -188,7 +188,3 @@ def _first(items: Sequence[Item], lang: Lang, most: int | None) -> list[Part]:
     shown: list[Part] = [*items[:most]]
     left = len(items) - len(shown)
     return [*shown, say("stats.more", lang, count=left)] if left else shown
-
-
-def _listed(words: Sequence[str], lang: Lang) -> str:
-    return ("、" if lang == "zh" else ", ").join(words)
