@@ -56,7 +56,7 @@ class Outlook:
     whole: Prospect
     slip: float
     spent: float
-    """Seconds answered today already."""
+    """Seconds of today that are used: answering, and READING for each answer."""
     too_long: int
     """Questions that fit into no day's time."""
     unmet: Mapping[str, int]

@@ -42,8 +42,8 @@ WORDS: Words = {
         "en": "With 0 minutes nothing is practised. Give it some: --minutes 30",
     },
     "spent": {
-        "zh": "今天已答题 {spent} 分钟，计划里只算剩下的时间",
-        "en": "{spent} minutes of answering are done today; the plan has what is left",
+        "zh": "今天已用掉 {spent} 分钟（答题加看讲解），计划里只算剩下的时间",
+        "en": "{spent} minutes of today are used, reading counted in; the plan has what is left",
     },
     "too_long": {
         "zh": "有 {count} 题一题就超过 {minutes} 分钟，排不进去",
