@@ -1,11 +1,17 @@
 """`python -m quizkit`, and the `quizkit` command."""
 
+import sys
+
+from quizkit.interrupt import at_once, over
+
 
 def main() -> None:
-    """Hand over to the front door."""
-    from quizkit.cli.app import main as run
-
-    run()
+    """Hand over to the front door, and leave with its exit code."""
+    with at_once():
+        from quizkit.cli.app import run
+    code = run()
+    over()
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from quizkit.cli import (
 )
 from quizkit.cli.common import language, spoken
 from quizkit.cli.help import dress, word
+from quizkit.interrupt import INTERRUPTED
 from quizkit.words import say
 
 if TYPE_CHECKING:
@@ -84,12 +85,8 @@ def start(
         typer.echo("\n" + (steps if placed else say("study.first_step", lang) + "\n" + steps))
 
 
-def main() -> None:
-    """Run the command line and leave with the right exit code."""
-    sys.exit(_run())
-
-
-def _run() -> int:
+def run() -> int:
+    """Run the command line; gives the exit code."""
     from quizkit.errors import LabError, QuizkitError
 
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
@@ -103,7 +100,7 @@ def _run() -> int:
     except QuizkitError as error:
         return _fail(error)
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except SystemExit as leaving:
         # The reader has gone (`| head`): typer wraps what is broken and leaves with 1, which means
         # something else here. There is nobody left to tell, and nothing failed.
@@ -118,8 +115,8 @@ def _run() -> int:
         return _fail(QuizkitError("file_write", file="stdout", reason=error.strerror))
     except Exception as error:
         # typer brings its own copy of click or not, by version: know it by its name.
-        if type(error).__name__ == "Abort":
-            return 130
+        if type(error).__name__ == "Abort" or isinstance(error.__cause__, KeyboardInterrupt):
+            return INTERRUPTED
         raise
 
 

@@ -22,6 +22,7 @@ from quizkit.cli.laboratory import Laboratory
 from quizkit.cli.session import open_desk
 from quizkit.diary import Diary
 from quizkit.errors import UsageError
+from quizkit.interrupt import INTERRUPTED
 from quizkit.paths import diary_file
 from quizkit.tutor.lineup import Lineup
 from quizkit.tutor.queue import Queue
@@ -54,7 +55,7 @@ def ask(sheet: Sheet, words: Sequence[str], json: bool, plain: bool, lang: Lang)
         except KeyboardInterrupt:
             command = f"quizkit calc {sheet.name} --quiz"
             typer.echo(say("study.left", lang, command=command), err=True)
-            return 130
+            return INTERRUPTED
     return 0
 
 

@@ -7,6 +7,7 @@ import typer
 
 from quizkit.cli import complete
 from quizkit.cli.options import Json, Plain, Spoken
+from quizkit.interrupt import at_once
 
 
 def register(app: typer.Typer) -> None:
@@ -115,7 +116,8 @@ def demo(
         else:
             print_source(name, demos, broken, plain, json)
     else:
-        from quizkit.cli.demo_run import Request, run_one
+        with at_once():
+            from quizkit.cli.demo_run import Request, run_one
 
         request = Request(name, context.args, ranks, broken, device, deadline)
         raise typer.Exit(run_one(request, demos, json, svg, trace, lang, plain))

@@ -8,6 +8,7 @@ from pathlib import Path
 from quizkit.cli.common import language
 from quizkit.cli.demo_run import deadline_for, ranks_for, waiting
 from quizkit.errors import LabError, QuizkitError
+from quizkit.interrupt import INTERRUPTED
 from quizkit.lab.bench import Bench, Cancelled, Device, has_torch
 from quizkit.lab.catalogue import Demo, catalogue
 from quizkit.lab.report import Report, Setting
@@ -66,7 +67,7 @@ def run_all(
         _print_json(rows)
     elif not interrupted:
         print(say("lab.all_done", spoken, runs=len(rows), wrong=len(wrong)))
-    return 130 if interrupted else 1 if wrong else 0
+    return INTERRUPTED if interrupted else 1 if wrong else 0
 
 
 def _settings(demos: Mapping[str, Demo], ranks: int | None, breaks: bool) -> Iterator[Setting]:

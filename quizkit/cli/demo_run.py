@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quizkit.cli.common import language
+from quizkit.interrupt import INTERRUPTED, at_once
 from quizkit.lab.bench import Bench, Cancelled, Device, has_torch
 from quizkit.lab.report import Report, Setting
 from quizkit.words import Lang, say
@@ -20,7 +21,7 @@ RANKS = 4
 DEADLINE = 60.0
 LONGEST = 86400  # seconds: a day; what waits for a run cannot wait for ever
 
-_EXITS = {"hung": 124, "killed": 130, "refused": 2}
+_EXITS = {"hung": 124, "killed": INTERRUPTED, "refused": 2}
 
 
 @dataclass(frozen=True)
@@ -46,20 +47,21 @@ def run_one(
 ) -> int:
     """Run, show, draw; gives the exit code."""
     with Bench(folder) as bench:
-        # First of all: whatever follows happens while the bench imports torch.
-        bench.start()
-        spoken = language(lang)
-        demo, setting = _understood(request, folder)
-        planted = demo.breaks[setting.broken] if setting.broken else None
-        limit = deadline_for(planted, request.deadline)
-        if not json and has_torch():
-            import_module("quizkit.ui.report_screen")  # and rich with it
+        with at_once():
+            # First of all: whatever follows happens while the bench imports torch.
+            bench.start()
+            spoken = language(lang)
+            demo, setting = _understood(request, folder)
+            planted = demo.breaks[setting.broken] if setting.broken else None
+            limit = deadline_for(planted, request.deadline)
+            if not json and has_torch():
+                import_module("quizkit.ui.report_screen")  # and rich with it
         with waiting(say("lab.starting", spoken, demo=demo.name, ranks=setting.ranks), spoken):
             try:
                 report = bench.run(setting, limit, request.device)
             except Cancelled as cancelled:
                 if cancelled.report is None:
-                    return 130
+                    return INTERRUPTED
                 report = cancelled.report
         try:  # first, as whoever reads the report may stop reading
             _draw(report, svg, trace, spoken)

@@ -9,6 +9,7 @@ import typer
 from quizkit.cli import complete
 from quizkit.cli.common import language
 from quizkit.cli.options import Banks, Json, LineByLine, Spoken
+from quizkit.interrupt import INTERRUPTED
 
 if TYPE_CHECKING:
     from quizkit.bank.mocks import Script
@@ -80,7 +81,7 @@ def _start(
         ledger = begin(script, diary, desk, SystemClock(), lang, minutes)
         if ledger is None:
             typer.echo(say("mock.not_begun", lang), err=True)
-            raise typer.Exit(130)
+            raise typer.Exit(INTERRUPTED)
         _hold(Interview(script, shelf.questions, desk, ledger), shelf, json, plain)
 
 
@@ -140,7 +141,7 @@ def _hold(interview: "Interview", shelf: "Bank", json: bool, plain: bool) -> Non
         card = None
     if card is None:
         typer.echo(say("mock.left", lang), err=True)
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
     if json:
         _print(printed(card, lang))
         return

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from quizkit.interrupt import INTERRUPTED
+
 if TYPE_CHECKING:
     from quizkit.answer import Card
     from quizkit.bank.entry import Entry
@@ -83,7 +85,7 @@ def session(
             study.run()
         except KeyboardInterrupt:
             typer.echo(say("study.left", study.lang, command=command), err=True)
-            raise typer.Exit(130) from None
+            raise typer.Exit(INTERRUPTED) from None
 
 
 def _foundations(

@@ -296,9 +296,9 @@ def test_a_terminal_gets_colours_unless_it_is_told_not_to(tmp_path: Path):
 def test_only_the_sheet_that_is_asked_for_is_loaded(tmp_path: Path):
     code = (
         "import sys; sys.argv = ['quizkit', 'calc', 'memory', '--params', '7B', '--json']\n"
-        "from quizkit.cli.app import _run\n"
+        "from quizkit.cli.app import run\n"
         "assert not [name for name in sys.modules if name.startswith('quizkit.calc')]\n"
-        "assert _run() == 0\n"
+        "assert run() == 0\n"
         "print(*sorted(name for name in sys.modules if name.startswith('quizkit.calc.')))"
     )
     env = os.environ | {"QUIZKIT_HOME": str(tmp_path)}

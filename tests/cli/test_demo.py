@@ -401,7 +401,11 @@ def test_ctrl_c_at_a_terminal_ends_the_run_and_everything(tiny: Path, family) ->
 @pytest.mark.demo
 @pytest.mark.parametrize(
     ("words", "processes"),
-    [(["tiny"], 2), (["--all", "--breaks", "--deadline", "60"], 4)],
+    # The first cannot be over before the key is pressed, however late that is.
+    [
+        (["tiny", "--break", "stuck", "--deadline", "60"], 2),
+        (["--all", "--breaks", "--deadline", "60"], 4),
+    ],
     ids=["before anything runs", "among many runs"],
 )
 def test_ctrl_c_stops_all_there_is(tiny: Path, family, words: list[str], processes: int) -> None:

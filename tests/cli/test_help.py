@@ -27,13 +27,13 @@ LINE = re.compile(r"quizkit [a-z]+[^，。]*")
 PRINT = """
 import io, json, os, sys
 from contextlib import redirect_stdout, suppress
-from quizkit.cli.app import main
+from quizkit.cli.app import run
 found = []
 for words, lang, width in json.load(sys.stdin):
     os.environ.update(QUIZKIT_LANG=lang, COLUMNS=str(width))
     sys.argv = ["quizkit", *words, "--help"]
     with redirect_stdout(io.StringIO()) as out, suppress(SystemExit):
-        main()
+        run()
     found.append(out.getvalue())
 json.dump(found, sys.stdout)
 """

@@ -11,7 +11,7 @@ import pytest
 from quizkit.diary import Diary
 from quizkit.mock.sitting import sittings
 
-RUN = "from quizkit.cli import app; app.main()"
+RUN = "from quizkit.__main__ import main; main()"
 
 
 @pytest.fixture

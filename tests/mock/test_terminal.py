@@ -15,7 +15,7 @@ import pytest
 from quizkit.diary import Diary
 from quizkit.mock.sitting import load, sittings
 
-RUN = "from quizkit.cli import app; app.main()"
+RUN = "from quizkit.__main__ import main; main()"
 PATIENCE = 15
 
 
