@@ -187,13 +187,15 @@ def test_a_second_ctrl_c_does_not_wait_for_a_bench_that_is_stuck(bench: Bench, f
     assert bench.run(QUICK).verdict == "pass"
 
 
-def test_ctrl_c_while_torch_is_still_being_imported(bench: Bench, family) -> None:
+def test_ctrl_c_while_torch_is_still_being_imported(bench: Bench, demos: Path, family) -> None:
+    (demos / "torch.py").write_text("import time; time.sleep(600)", encoding="utf-8")
     thread = once(lambda: family.becomes(1), lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(Cancelled) as caught:
         bench.run(QUICK)
     thread.join()
     assert caught.value.report is None
     family.becomes(0)
+    (demos / "torch.py").unlink()
     assert bench.run(QUICK).verdict == "pass"
 
 
