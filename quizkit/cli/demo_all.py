@@ -12,7 +12,8 @@ from quizkit.interrupt import INTERRUPTED
 from quizkit.lab.bench import Bench, Cancelled, Device, has_torch
 from quizkit.lab.catalogue import Demo, catalogue
 from quizkit.lab.report import Report, Setting
-from quizkit.words import Lang, say
+from quizkit.ui.demo_words import demo_words
+from quizkit.words import Lang, listed, say
 
 
 @dataclass(frozen=True)
@@ -96,10 +97,11 @@ def _ran(
         shown = report.shows(planted.expect)
         remark = say("lab.break_shown" if shown else "lab.break_hidden", lang)
         return _Row(setting, report, shown, remark)
-    failing = [check.name for check in report.checks if not check.holds]
-    remark = say("lab.failing", lang, names=", ".join(failing)) if failing else ""
+    words = demo_words(demo, lang)
+    failing = listed((words.check(each.name) for each in report.checks if not each.holds), lang)
+    remark = say("lab.failing", lang, names=failing) if failing else ""
     if report.error:
-        remark = report.error.message.split("\n")[0]
+        remark = words.ending(report.error.message.split("\n")[0])
     return _Row(setting, report, report.verdict == "pass", remark)
 
 

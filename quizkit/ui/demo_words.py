@@ -1,9 +1,11 @@
 """What a demo says of itself, in the learner's language.
 
 English is the demo's own: its docstring, and the comments beside the options. Chinese stands in
-`zh/<file>.yaml` in the demos' folder: `law`, `trick`, and under `options`, `watch`, `checks` and
-`breaks` a line for each name. A check whose name is put together in the run has `{}` where the run
-puts something in. What has no Chinese stays English: a demo of the user's own needs no file.
+`zh/<file>.yaml` in the demos' folder: `law`, `trick`, and under `options`, `watch`, `checks`,
+`breaks` and `endings` a line for each name. What is put together in the run (a check's name, or
+the ending: why a setting cannot run) has `{}` where the run puts something in. How the bench tells
+an ending stands in `zh/_bench.yaml`. What has no Chinese stays English: a demo of the user's own
+needs no file.
 """
 
 import re
@@ -16,12 +18,13 @@ from typing import Any, NoReturn, cast
 from quizkit.bank.nodes import compose
 from quizkit.errors import LabError
 from quizkit.lab.catalogue import Demo
+from quizkit.paths import DEMOS
 from quizkit.words import Lang
 
 
 @dataclass(frozen=True, slots=True)
 class DemoWords:
-    """The words of one demo: two texts, and a line for each option, metric, check and break."""
+    """The words of one demo: two texts, and a line for each of its names."""
 
     law: str = ""
     trick: str = ""
@@ -29,15 +32,15 @@ class DemoWords:
     watch: Mapping[str, str] = field(default_factory=dict[str, str])
     checks: Mapping[str, str] = field(default_factory=dict[str, str])
     breaks: Mapping[str, str] = field(default_factory=dict[str, str])
+    endings: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def check(self, name: str) -> str:
         """A check's name in words; the name itself where there are no others."""
-        if name in self.checks:
-            return self.checks[name]
-        for pattern, words in self.checks.items():
-            if "{" in pattern and (found := _pattern(pattern).fullmatch(name)):
-                return words.format(*found.groups())
-        return name
+        return _told(self.checks, name)
+
+    def ending(self, message: str) -> str:
+        """Why a run did not finish, line by line; a traceback stays as it is."""
+        return "\n".join(_told(self.endings, line) for line in message.split("\n"))
 
 
 def demo_words(demo: Demo, lang: Lang) -> DemoWords:
@@ -50,9 +53,10 @@ def demo_words(demo: Demo, lang: Lang) -> DemoWords:
         breaks={name: each.source for name, each in demo.breaks.items()},
     )
     file = demo.path.parent / lang / f"{demo.path.stem}.yaml"
-    if lang == "en" or not file.is_file():
+    if lang == "en":
         return own
-    told = _read(file)
+    bench = _read(DEMOS / lang / "_bench.yaml")
+    told = _read(file) if file.is_file() else DemoWords()
     return DemoWords(
         told.law or own.law,
         told.trick or own.trick,
@@ -60,7 +64,18 @@ def demo_words(demo: Demo, lang: Lang) -> DemoWords:
         {**own.watch, **told.watch},
         told.checks,
         {**own.breaks, **told.breaks},
+        {**told.endings, **bench.endings},
     )
+
+
+def _told(names: Mapping[str, str], text: str) -> str:
+    """A text in other words, and so what was put into it; itself where there are no others."""
+    if text in names:
+        return names[text]
+    for pattern, words in names.items():
+        if "{" in pattern and (found := _pattern(pattern).fullmatch(text)):
+            return words.format(*(_told(names, part) for part in found.groups()))
+    return text
 
 
 @cache

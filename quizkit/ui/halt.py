@@ -6,6 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from quizkit.lab.report import Report
+from quizkit.ui.demo_words import DemoWords
 from quizkit.ui.inline import CODE
 from quizkit.ui.parts import below, section
 from quizkit.words import Lang, say
@@ -13,12 +14,12 @@ from quizkit.words import Lang, say
 _FRAME = re.compile(r'^ *File "([^"]*)", line (\d+), in .*\n +(\S.*)$', re.MULTILINE)
 
 
-def halt(report: Report, lang: Lang) -> list[RenderableType]:
+def halt(report: Report, words: DemoWords, lang: Lang) -> list[RenderableType]:
     """How it ended and the line each rank was at: of a run that hangs, that is what decides."""
     if report.error is None:
         return []
     lines: list[RenderableType] = [
-        Text(report.error.message.split("\n")[0], overflow="fold"),
+        Text(words.ending(report.error.message.split("\n")[0]), overflow="fold"),
     ]
     for rank, stack in enumerate(report.error.stacks):
         if frame := _own_frame(stack or "", report.demo):

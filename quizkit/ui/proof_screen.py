@@ -39,7 +39,7 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     # What decides comes last, as that is what a small screen still shows.
     for chart in telling(charts(proof.report.timeline, proof.report.ranks), proof):
         parts += picture(chart, width, lang)
-    parts += halt(proof.report, lang)
+    parts += halt(proof.report, words, lang)
     parts += _checks(proof.report, words, lang)
     parts += _metrics(proof, words, lang)
     parts += _claims(moment, proof, plain)

@@ -50,7 +50,7 @@ def screen(
     for chart in charts(report.timeline, report.ranks):
         yield from picture(chart, width, lang)
     if report.error:
-        yield from _error(report, lang)
+        yield from _error(report, words, lang)
     yield Text("")
     yield verdict(report, planted, words, lang)
 
@@ -227,9 +227,9 @@ def _painted(line: Line, chart: Chart) -> Text:
     return text
 
 
-def _error(report: Report, lang: Lang) -> Iterator[RenderableType]:
+def _error(report: Report, words: DemoWords, lang: Lang) -> Iterator[RenderableType]:
     assert report.error is not None
-    yield Text("\n" + report.error.message, overflow="fold")
+    yield Text("\n" + words.ending(report.error.message), overflow="fold")
     if report.outcome == "hung":
         for rank, stack in enumerate(report.error.stacks):
             if stack:

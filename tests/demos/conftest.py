@@ -35,6 +35,9 @@ class Lab:
             assert not [
                 check.name for check in report.checks if words.check(check.name) == check.name
             ]
+            if report.error:
+                first = report.error.message.split("\n")[0]
+                assert words.ending(first) != first
         return self.seen[setting]
 
 

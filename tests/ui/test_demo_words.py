@@ -16,16 +16,19 @@ from quizkit.ui.demo_words import demo_words
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
-def check_names(demo: Demo) -> Iterator[str]:
-    """The names the demo's source gives its checks, `{}` where one is put together in the run."""
+def texts(demo: Demo, function: str) -> Iterator[str]:
+    """What the demo's source calls `function` with, a 7 where something is put in in the run."""
     for node in ast.walk(ast.parse(demo.story)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
-            name = node.args[0]
-            if node.func.id == "check" and isinstance(name, ast.Constant):
-                yield str(name.value)
-            elif node.func.id == "check" and isinstance(name, ast.JoinedStr):
-                parts = (p.value if isinstance(p, ast.Constant) else "{}" for p in name.values)
+            text = node.args[0]
+            if node.func.id == function and isinstance(text, ast.Constant):
+                yield str(text.value)
+            elif node.func.id == function and isinstance(text, ast.JoinedStr):
+                parts = (p.value if isinstance(p, ast.Constant) else "7" for p in text.values)
                 yield "".join(map(str, parts))
+            else:
+                # A check's name may be handed on; a refusal is said where it is found out.
+                assert node.func.id != "refuse", ast.unparse(node)
 
 
 @pytest.mark.parametrize("name", names())
@@ -45,9 +48,7 @@ def test_a_demo_says_everything_in_chinese(name: str) -> None:
     expected = {each.expect for each in demo.breaks.values()}
     shown = {each for each in expected if each != "hangs" and not each.startswith("crashes:")}
     said |= {each: told.check(each) for each in shown}
-    for each in check_names(demo):
-        plain = each.replace("{}", "x")
-        said[each] = told.check(plain)
+    said |= {each: told.check(each) for each in texts(demo, "check")}
     english = {what: text for what, text in said.items() if not CHINESE.search(text)}
     assert not english
     assert told.law.endswith("。")
@@ -68,6 +69,24 @@ def test_a_check_put_together_in_the_run(tmp_path: Path) -> None:
     assert (told.law, told.trick) == (mine.law, mine.trick)
     assert told.watch == demo_words(mine, "en").watch
     assert demo_words(mine, "en").check("sums") == "sums"
+
+
+def test_an_ending_and_what_was_put_into_it(tmp_path: Path) -> None:
+    mine = replace(find("all-reduce"), name="mine", path=tmp_path / "mine.py")
+    told = demo_words(mine, "zh")
+    trace = '  File "mine.py", line 3, in main'
+    said = told.ending(
+        f"rank 2 raised ValueError: no\n{trace}\nin its wake: rank 0 lost its connection; rank 1 no"
+    )
+    assert said.split("\n") == [
+        "rank 2 抛出 ValueError：no",
+        trace,
+        "受它牵连：rank 0 的连接断了；rank 1 no",
+    ]
+    late = told.ending("rank 2 never arrived within 3 s: ranks 0, 1 and 3 waited")
+    assert late == "rank 2 过了 3 秒也没有来，rank 0, 1 和 3 一直在等"
+    english = demo_words(mine, "en")
+    assert english.ending("rank 2 did not finish") == "rank 2 did not finish"
 
 
 @pytest.mark.parametrize(
