@@ -100,20 +100,22 @@ class Moment:
 class Summary:
     """What the session came to; undone answers are not in it.
 
-    `spared` is how many questions a day's limit left for another day.
+    `wrong` are the askings that went wrong, each question once; `stopped`: the learner left before
+    all was asked; `spared` is how many questions a day's limit left for another day.
     """
 
     answered: int
     right: int
     skipped: int
     seconds: float
-    wrong: tuple[str, ...]
+    wrong: tuple[Asked, ...]
     myths: Mapping[str, int]
     due_now: int
     next_due: datetime | None
     lang: Lang
     names: Mapping[str, Text] = field(default_factory=dict[str, Text])
     spared: int = 0
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,7 @@ def summed_up(
     now: datetime,
     *,
     spared: int,
+    stopped: bool,
     lang: Lang,
     names: Mapping[str, Text],
 ) -> Summary:
@@ -108,11 +109,12 @@ def summed_up(
         right=len(rows) - len(wrong),
         skipped=len(past) - len(rows),
         seconds=sum(row.seconds for row in rows),
-        wrong=tuple(dict.fromkeys(sitting.question.id for sitting in wrong)),
+        wrong=tuple({sitting.question.id: sitting.asked for sitting in wrong}.values()),
         myths={myth: myths.count(myth) for myth in myths if myth},
         due_now=sum(date <= now for date in dates),
         next_due=min((date for date in dates if date > now), default=None),
         lang=lang,
         names=names,
         spared=spared,
+        stopped=stopped,
     )

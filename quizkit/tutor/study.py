@@ -88,11 +88,11 @@ class Study:
 
     def run(self) -> Summary:
         """Ask until the questions or the learner have come to an end."""
-        while turn := self._queue.next():
+        stopped = False
+        while not stopped and (turn := self._queue.next()):
             sitting = self._left.pop(turn, None) or self._sitting(turn)
-            if sitting and not self._question(sitting):
-                break
-        summary = self._summary()
+            stopped = sitting is not None and not self._question(sitting)
+        summary = self._summary(stopped)
         self._desk.end(summary)
         return summary
 
@@ -183,7 +183,7 @@ class Study:
                 continue
             match reply.name:
                 case "quit":
-                    return False
+                    return not self._queue  # nobody stops short of what is not there
                 case "undo":
                     self._take_back(self._past.pop(), None)
                     return True
@@ -287,13 +287,14 @@ class Study:
         moment = replace(moment, due=date, followup=following, names=self._myths)
         return replace(moment, answer_in=self._elsewhere())
 
-    def _summary(self) -> Summary:
+    def _summary(self, stopped: bool) -> Summary:
         cards = self._memory.cards
         return summed_up(
             self._past,
             [cards[each.id].due for each in self._entries if each.id in cards],
             self._clock(),
-            spared=0 if len(self._queue) else self._queue.spared,
+            spared=0 if stopped else self._queue.spared,
+            stopped=stopped,
             lang=self.lang,
             names=self._myths,
         )

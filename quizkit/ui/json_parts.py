@@ -182,7 +182,7 @@ def end_json(summary: Summary) -> Json:
         "right": summary.right,
         "skipped": summary.skipped,
         "seconds": round(summary.seconds, 3),
-        "wrong": list(summary.wrong),
+        "wrong": [asked.question.id for asked in summary.wrong],
         "myths": dict(summary.myths),
         "due": summary.due_now,
         "spared": summary.spared,

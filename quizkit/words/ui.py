@@ -324,19 +324,25 @@ WORDS: Words = {
     "running": {"zh": "正在运行", "en": "running"},
     "stop_run": {"zh": "Ctrl-C 停止这次实测", "en": "Ctrl-C stops the run"},
     # The end.
-    "end": {"zh": "到此为止，全部已保存", "en": "That is all; everything is kept"},
+    "end_day": {"zh": "今天的量做完了", "en": "Today's share is done"},
+    "end_all": {"zh": "这一轮做完了", "en": "That was all of it"},
+    "end_stopped": {"zh": "先到这里", "en": "Stopped here"},
+    "end_kept": {"zh": "全部已保存", "en": "Everything is kept"},
     "end_answered": {
         "zh": "答了 {answered} 题，对 {right} 题",
         "en": "{answered} answered, {right} right",
     },
     "end_skipped": {"zh": "跳过 {skipped} 题", "en": "{skipped} skipped"},
     "end_time": {"zh": "用时 {minutes} 分钟", "en": "{minutes} min"},
-    "end_wrong": {"zh": "要再看看", "en": "Look at these again"},
+    "end_wrong": {
+        "zh": "要再看看：quizkit study 编号",
+        "en": "Look at these again: quizkit study ID",
+    },
     "end_myths": {"zh": "踩到的误区", "en": "Misconceptions met"},
     "end_due": {"zh": "还有 {count} 题到期", "en": "{count} still due"},
     "end_spared": {
-        "zh": "今天的量到了，还有 {count} 题留到以后；还想做，就在命令后面加 --limit 10",
-        "en": "That is today's share; {count} more are left for other days. For more, add --limit 10 to the command",
+        "zh": "还有 {count} 题留到以后；今天还想做，就在命令后面加 --limit 10",
+        "en": "{count} more are left for other days; for more today, add --limit 10 to the command",
     },
     "end_next": {"zh": "下次复习 {date}", "en": "Next review on {date}"},
     "kept_as_ticked": {

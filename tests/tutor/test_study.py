@@ -313,7 +313,7 @@ def test_a_wrong_answer_comes_back_once(room: Room):
     assert desk.met[2].asked.seed != desk.met[0].asked.seed
     assert [(m.number, m.total) for m in desk.met] == [(1, 1), (1, 2), (2, 2), (2, 2)]
     assert desk.summary
-    assert desk.summary.wrong == ("pp/stages",)
+    assert [asked.question.id for asked in desk.summary.wrong] == ["pp/stages"]
     assert desk.summary.myths == {"1f1b-cuts-bubble": 2}
 
 
@@ -466,6 +466,7 @@ def test_quitting_keeps_everything(room: Room):
     desk = room.study(["pp/stages", "comm/buffer"], "continue", "continue", "quit")
     assert desk.summary
     assert (desk.summary.answered, desk.summary.skipped) == (1, 0)
+    assert desk.summary.stopped
     assert len(counted(room.rows())) == 1
 
 
@@ -618,14 +619,16 @@ def test_the_days_share_is_named_only_where_it_is_done(room: Room):
     entries = [
         entry(room.bank.questions[name]) for name in ("pp/stages", "pp/trace-list", "pp/bug")
     ]
-    spared: list[int] = []
-    for steps in (["continue"] * 12, ["quit"]):
-        desk = Script(*steps)
+    spared: list[tuple[int, bool]] = []
+    # Two questions and each once more: what is given up is asked again.
+    for left in (12, 0, 7, 3):
+        desk = Script(*["continue"] * left, "quit")
         with Diary(room.path.with_name(f"d{len(spared)}")) as diary:
             Study(
                 entries, diary, desk, room.clock, lang="zh", queue=queue,
                 read=room.bank.questions.get, prove=room.prove, show=room.excerpt,
             ).run()  # fmt: skip
         assert desk.summary
-        spared.append(desk.summary.spared)
-    assert spared == [1, 0]
+        spared.append((desk.summary.spared, desk.summary.stopped))
+    # Who leaves after the last verdict has left nothing undone.
+    assert spared == [(1, False), (0, True), (1, False), (0, True)]

@@ -164,21 +164,47 @@ def test_a_letter_of_the_explanation_is_given_its_number():
     assert "Here " not in drawn(verdict_screen(replace(moment, asked=asked), 80))
 
 
-def test_the_end_says_first_that_it_is_the_end():
+def test_the_end_says_first_what_has_ended_and_last_what_comes():
     when = datetime(2026, 3, 1, 12, tzinfo=UTC)
     summary = Summary(7, 2, 0, 90.0, (), {"as-if-one-word " * 6: 1}, 0, when, "en")
     shown = drawn(summary_screen(summary))
-    assert "\nThat is all; everything is kept. Next review on 2026-03-01\n" in shown
+    assert shown.startswith("\nThat was all of it: 7 answered, 2 right, 2 min\n")
+    assert shown.endswith("\nEverything is kept. Next review on 2026-03-01\n")
     assert "\n  as-if-one-word " in shown
     assert not re.search("^as-if-one-word", shown, re.MULTILINE)  # set in on its second line too
     shown = drawn(summary_screen(replace(summary, lang="zh")))
-    assert "\n到此为止，全部已保存。下次复习 2026-03-01\n" in shown
+    assert shown.endswith("\n全部已保存。下次复习 2026-03-01\n")
+    day = drawn(summary_screen(replace(summary, spared=33, lang="zh")))
+    assert day.startswith("\n今天的量做完了：答了 7 题，对 2 题，用时 2 分钟\n")
+    assert "全部已保存。还有 33 题留到以后" in day
+    left = drawn(summary_screen(replace(summary, answered=0, skipped=1, stopped=True, due_now=4)))
+    assert left.startswith("\nStopped here: 1 skipped\n")
+    assert left.endswith("\nEverything is kept. 4 still due\n")
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_to_look_at_again_is_named_by_its_first_words_and_an_id_to_type(
+    width: int, lang: Lang
+):
+    long = replace(
+        shelf.asked("single").question, id="pp/single", prompt=Text(*["长 long " * 30] * 2)
+    )
+    wrong = (ask(long, 1), shelf.asked("number"), shelf.asked("bug"))
+    shown = drawn(summary_screen(Summary(3, 0, 0, 9.0, wrong, {}, 3, None, lang)), width)
+    rows = [line for line in shown.split("\n") if "pp/" in line]
+    assert re.fullmatch(r"  (长 long )+.*…  pp/single", rows[0])
+    assert cell_len(rows[0]) in (width, width - 1)
+    assert rows[1].startswith("  1F1B，4 级，" if lang == "zh" else "  1F1B with 4 stages")
+    assert rows[1].endswith("  pp/number")
+    assert rows[2] == f"  {shelf.asked('bug').question.prompt[lang]}  pp/bug"
 
 
 def test_a_day_whose_share_is_done_is_told_how_to_go_on_and_not_that_nothing_was_answered():
     done = Summary(0, 0, 0, 0.0, (), {}, 0, None, "zh", spared=33)
     shown = drawn(summary_screen(done), 120)
-    assert "还有 33 题留到以后；还想做，就在命令后面加 --limit 10" in shown
+    assert shown.startswith("\n今天的量做完了\n")
+    assert "还有 33 题留到以后；今天还想做，就在命令后面加 --limit 10" in shown
     assert "0 题" not in shown
     assert "答了 2 题" in drawn(summary_screen(replace(done, answered=2)))
     assert "答了 0 题" in drawn(summary_screen(replace(done, spared=0)))

@@ -294,12 +294,12 @@ def test_ctrl_d_on_an_empty_line_quits_and_unsent_text_is_given_back(sit, writte
     desk = sit("number")
     desk.until("answer>")
     desk.press("\x04")
-    desk.until("everything is kept")
+    desk.until("Everything is kept")
     assert desk.close() == 0
     desk = sit("number")
     desk.until("answer>")
     desk.press("half an answer", "\x11")
-    desk.until("everything is kept")
+    desk.until("Everything is kept")
     assert "not handed in" in desk.text
     assert desk.text.count("half an answer") == 2
     assert [line["command"] for line in written()] == ["quit", "quit"]
@@ -322,7 +322,7 @@ def test_ctrl_z_and_fg(terminal, tmp_path, written):
         shell.press("3" if number == 1 else "0.5\r")
         shell.until("1-4 grade")
         shell.press(" ")
-        shell.until("answer>" if number == 1 else "That is all")
+        shell.until("answer>" if number == 1 else "Everything is kept")
     assert [line["given"] for line in written() if "given" in line] == [[0], "0.5"]
 
 
