@@ -1,5 +1,6 @@
 """Grading what was typed: numbers, gaps, predictions. Spelling never makes a right answer wrong."""
 
+import re
 from dataclasses import replace
 from typing import cast
 
@@ -17,6 +18,14 @@ from quizkit.tutor.verdict import Note, UnreadableError, Verdict, as_mapping
 
 _EXACT = 1e-9
 _NUMERALS = {numeral: str(n) for n, numeral in enumerate("零一二三四五六七八九十")} | {"两": "2"}
+_NUMBERS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve",
+)  # fmt: skip
+_SPELT = {word: str(n) for n, word in enumerate(_NUMBERS)} | {"十一": "11", "十二": "12"}
+_IN_WORDS = re.compile(
+    rf"(?<![a-z])(?:{'|'.join(_NUMBERS)})(?![a-z])|(?<![二三四五六七八九])十[一二]", re.IGNORECASE
+)
 _COUNTERS = ("倍", "x", "个", "times")
 
 
@@ -107,7 +116,8 @@ def grade_cloze(question: Cloze, asked: Asked, given: object) -> Verdict:
 
 
 def _without_words(question: Cloze, typed: str) -> str:
-    """What was typed, less words that the sentence has anyway: "第 6 格" and "6 slots" are 6."""
+    """What was typed, less words that the sentence has anyway: "第 6 格" and "six slots" are 6."""
+    typed = _IN_WORDS.sub(lambda found: _SPELT[found[0].lower()], typed)
     text = folded(typed)
     digits = [i for i, letter in enumerate(text) if letter.isdigit() or letter in _NUMERALS]
     if digits:

@@ -337,3 +337,32 @@ def test_what_is_wrong_with_a_list_of_steps_does_not_tell_their_order(bank: Bank
     named = str(caught.value.note[1]["steps"]).split(", ")
     assert named == sorted(named)
     assert named != [step.id for step in cast(Order, bank.questions["pp/order"]).steps]
+
+
+@pytest.mark.parametrize(
+    ("answer", "right", "wrong"),
+    [
+        (
+            "2",
+            ["two", "Two", "两", "二", "两个", "slot two", "two times"],
+            ["three", "十二", "twos"],
+        ),
+        ("0", ["zero", "零"], ["ten", "十"]),
+        ("12", ["twelve", "十二", "第十二格"], ["二十二", "二", "twelfth"]),
+        ("6 GB", [], ["six", "six pieces"]),
+        ("second", ["the second"], ["two"]),
+    ],
+)
+def test_a_small_whole_number_may_be_a_word(
+    tmp_path: Path, answer: str, right: list[str], wrong: list[str]
+):
+    text = (
+        "kind: cloze\nlevel: 1\nprompt: x\nexplain: x\n"
+        "text: {zh: '在第 [[first]] 格', en: 'in slot [[first]] times'}\n"
+        f"gaps: {{first: {{answer: '{answer}', also: [the second]}}}}\n"
+    )
+    (tmp_path / "pp").mkdir()
+    (tmp_path / "pp" / "q.yaml").write_text(text, encoding="utf-8")
+    asked = ask(Bank.load(tmp_path).questions["pp/q"], 1)
+    given = [*right, *wrong]
+    assert [each for each in given if grade(asked, {"first": each}).right] == right
