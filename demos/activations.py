@@ -203,8 +203,11 @@ def main(
         refuse("hidden, heads, seq and batch start at 1; dropout is from 0 up to below 1")
     if hidden % heads or heads % n or seq % n:
         fit = -(-heads // n) * n
-        sizes = f"heads {fit}, hidden {-(-hidden // fit) * fit} and seq {-(-seq // n) * n}"
-        refuse(f"{n} ranks share heads and tokens evenly, and heads the width: take {sizes}")
+        width, tokens = -(-hidden // fit) * fit, -(-seq // n) * n
+        refuse(
+            f"{n} ranks share heads and tokens evenly, and heads the width: "
+            f"take heads {fit}, hidden {width} and seq {tokens}"
+        )
 
     size = SimpleNamespace(heads=heads, seq=seq, batch=batch, dropout=dropout)
     shapes = {"qkv": (3 * hidden, hidden), "out": (hidden, hidden), "norms": (2, 2, hidden)}

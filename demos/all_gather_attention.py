@@ -192,7 +192,7 @@ def main(
             near = max(unit, size // unit * unit)
             refuse(f"{name} must be a multiple of {unit}, not {size}: {near} or {near + unit}")
     if min(kv_heads, dim, document) < 1 or not 0 <= hop < 1e9:
-        refuse("kv-heads, dim and document (its length in tokens) start at 1, hop at 0")
+        refuse("kv-heads, dim and document (its tokens) start at 1; hop is 0 up to below 1e9")
 
     # Every rank draws the same sequence and keeps its own tokens.
     like = {"dtype": torch.float64, "device": device()}

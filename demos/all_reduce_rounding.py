@@ -170,7 +170,7 @@ def main(
     if parts < 2 or ones < 1:
         refuse(f"parts is {parts} and ones is {ones}: take 2 parts and 1 one, or more")
     if not abs(gradient) <= 60_000:
-        refuse(f"gradient is {gradient}: fp16 ends at 65,504, take 60,000 or less")
+        refuse(f"gradient is {gradient}: fp16 ends at 65,504, take -60,000 to 60,000")
     half, wide, fp64 = torch.bfloat16, torch.float32, torch.float64
     torch.manual_seed(seed + 1000 * rank())
     part = torch.randn(elements, dtype=wide).to(device())

@@ -212,7 +212,7 @@ def main(
     if min(elements, pieces) < 1:
         refuse(f"elements is {elements} and pieces is {pieces}: both start at 1")
     if min(hop_cost, byte_cost) < 0:
-        refuse("hop_cost and byte_cost are times: 0 or more")
+        refuse("hop-cost and byte-cost are times: 0 or more")
     n, core = ranks(), power_below(ranks())
     torch.manual_seed(seed + 1000 * rank())
     payload = torch.randn(elements, dtype=torch.float64).to(device())

@@ -147,12 +147,12 @@ def main(
     """Sum the ranks' payloads over flat rings and over two levels, and count what leaves a node."""
     n = ranks()
     if min(elements, per_node) < 1:
-        refuse(f"elements is {elements} and per_node is {per_node}: both start at 1")
+        refuse(f"elements is {elements} and per-node is {per_node}: both start at 1")
     if n % per_node:
         valid = [size for size in range(1, n + 1) if n % size == 0]
-        refuse(f"nodes of {per_node} are not filled by {n}: per_node can be one of {valid}")
+        refuse(f"nodes of {per_node} are not filled by {n} ranks: per-node can be one of {valid}")
     if min(hop_cost, byte_cost, slow) < 0:
-        refuse("hop_cost, byte_cost and slow are 0 or more")
+        refuse("hop-cost, byte-cost and slow are 0 or more")
     nodes = n // per_node
 
     torch.manual_seed(seed + 1000 * rank())

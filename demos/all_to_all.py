@@ -113,7 +113,7 @@ def main(
 ) -> Metrics:
     """The same exchange in four ways: what each puts on the wire."""
     if min(rows, width) < 1:
-        refuse(f"rows is {rows} and width is {width}: a part starts at 1 row of 1")
+        refuse(f"rows is {rows} and width is {width}: both start at 1")
     n = ranks()
     torch.manual_seed(seed + 1000 * rank())
     parts = torch.randn(n, rows, width, dtype=torch.float64).to(device())

@@ -213,7 +213,7 @@ def main(
     if not (-1 <= slow_rank < ranks() and 1 <= slow_times <= 1000):
         refuse(f"take a slow rank of 0 to {ranks() - 1} or -1 for none, slow-times of 1 to 1000")
     if min(load, reduction) < 0 or min(forward, backward) <= 0 or load + reduction > 1e4:
-        refuse("take times above 0 for forward and backward, from 0 for load and reduction, to 1e4")
+        refuse("forward and backward are above 0; load and reduction from 0, in sum up to 1e4")
     n = ranks()
     data = torch.randn(WIDTH + 2, steps * ROWS * n, dtype=torch.float64)
     data[-1] = torch.arange(data.shape[1])

@@ -221,7 +221,7 @@ def main(
 ) -> Metrics:
     """Train with as many batches on each rank, then with fewer on one of them."""
     if steps < 1 or rows < 1 or not 1 <= short <= steps or not 0.01 <= patience <= 5:
-        refuse(f"take 1 step, 1 row, a --short of 1 to {max(steps, 1)}, --patience of 0.01 to 5")
+        refuse(f"steps and rows start at 1, short is 1 to {max(steps, 1)}, patience 0.01 to 5")
     n, culprit = ranks(), culprit % ranks()
     inputs, targets, weight, logged = data(steps, rows, culprit, spike)
     mine = inputs[:, rank()].contiguous(), targets[:, rank()]

@@ -189,10 +189,10 @@ def main(
 
     if min(layers, hidden, heads, kv_heads, seq, vocab, ffn) < 1 or batch < ranks():
         refuse(f"sizes must be 1 or more, batch {ranks()} or more: a sequence for each rank")
-    for few, many in ((heads, hidden), (kv_heads, heads)):
+    for name, few, many in (("heads", heads, hidden), ("kv-heads", kv_heads, heads)):
         if many % few:
             fits = [n for n in range(1, many + 1) if many % n == 0]
-            refuse(f"heads must divide hidden, kv_heads heads: {few} of {many}, take from {fits}")
+            refuse(f"{name} must divide {many}, and {few} does not: take one of {fits}")
     torch.manual_seed(seed)
     kv, stack = hidden // heads * kv_heads, (layers, hidden)
     sizes = {"embedding": (vocab, hidden), "norm_1": stack, "q": (*stack, hidden)}

@@ -215,7 +215,7 @@ def main(
         refuse("RoPE turns pairs of numbers: take an even head-dim and rope-dim, 2 or more")
     if heads % n or heads % kv_heads:
         some = [i for i in range(1, heads + 1) if heads % i == 0]
-        refuse(f"{heads} heads fit these numbers of ranks and of kv-heads: {some}")
+        refuse(f"ranks and kv-heads must divide {heads} heads: take both from {some}")
 
     def draw(*shape):
         return torch.randn(shape, dtype=torch.float64) / shape[-1] ** 0.5

@@ -171,7 +171,7 @@ def main(
     shards = ranks() // copies
     unit = 2 * shards if layout == "zigzag" else shards
     if seq < 2 or seq % unit:
-        near = max(seq // unit, 1) * unit
+        near = max(seq // unit * unit, unit, 2)
         refuse(f"seq must be a multiple of {unit} from 2 on, not {seq}: {near} or {near + unit}")
     if min(batch, vocab, width) < 1 or not 1 <= prompt < seq:
         refuse(f"batch, vocab and width start at 1; prompt lies between 1 and {seq - 1}")

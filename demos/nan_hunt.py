@@ -181,7 +181,10 @@ def main(
 ) -> Metrics:
     """Let one number go wrong, and look for it in every way there is."""
     if not 0 <= layer < depth or not (cause == "rate") <= step < steps:
-        refuse(f"--layer is 0 to {depth - 1}, --step 0 to {steps - 1}, for a rate from 1")
+        refuse(
+            f"--layer starts at 0 and stays below --depth {depth}, "
+            f"--step starts at 0 (at 1 for a rate) and stays below --steps {steps}"
+        )
     n, culprit, like = ranks(), culprit % ranks(), {"dtype": torch.float64, "device": device()}
     blocks = [Block(WIDTH, WIDTH, **like) for _ in range(depth)]
     model = torch.nn.Sequential(*blocks, torch.nn.Linear(WIDTH, 1, **like))

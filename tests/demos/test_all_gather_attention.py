@@ -77,9 +77,9 @@ def test_what_a_break_leaves_right(run: Run) -> None:
     [
         (3, {"seq": 100}, "96 or 102"),
         (2, {"heads": 6}, "4 or 8"),
-        (2, {"kv_heads": 0}, "hop at 0"),
-        (2, {"document": 0}, "hop at 0"),
-        (2, {"hop": -1.0}, "hop at 0"),
+        (2, {"kv_heads": 0}, "hop is 0 up to below 1e9"),
+        (2, {"document": 0}, "hop is 0 up to below 1e9"),
+        (2, {"hop": -1.0}, "hop is 0 up to below 1e9"),
     ],
 )
 def test_what_cannot_be_divided_is_refused(

@@ -75,7 +75,7 @@ def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str)
         ({"elements": 7}, "2 ranks cannot cut 7 elements evenly: use 6 or 8"),
         ({"elements": 0}, "2 ranks cannot cut 0 elements evenly: use 2 or 4"),
         ({"parts": 1}, "parts is 1 and ones is 1024: take 2 parts and 1 one, or more"),
-        ({"gradient": 7e4}, "gradient is 70000.0: fp16 ends at 65,504, take 60,000 or less"),
+        ({"gradient": 7e4}, "gradient is 70000.0: fp16 ends at 65,504, take -60,000 to 60,000"),
     ],
 )
 def test_what_cannot_be_is_refused(run: Run, args: dict[str, float], message: str) -> None:

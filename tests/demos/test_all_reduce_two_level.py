@@ -73,9 +73,9 @@ def test_whole_payloads_across_are_right_and_dear(run: Run) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ({}, "nodes of 2 are not filled by 3: per_node can be one of [1, 3]"),
-        ({"per_node": 0}, "elements is 24001 and per_node is 0: both start at 1"),
-        ({"slow": -1.0, "per_node": 1}, "hop_cost, byte_cost and slow are 0 or more"),
+        ({}, "nodes of 2 are not filled by 3 ranks: per-node can be one of [1, 3]"),
+        ({"per_node": 0}, "elements is 24001 and per-node is 0: both start at 1"),
+        ({"slow": -1.0, "per_node": 1}, "hop-cost, byte-cost and slow are 0 or more"),
     ],
 )
 def test_what_cannot_be_is_refused(run: Run, args: dict[str, float], message: str) -> None:

@@ -45,7 +45,7 @@ def test_rounds_are_lost_between_powers_of_two_only(run: Run) -> None:
 def test_an_empty_part_is_refused(run: Run) -> None:
     report = run(2, rows=0)
     assert report["outcome"] == "refused"
-    assert report["error"]["message"] == "rows is 0 and width is 500: a part starts at 1 row of 1"
+    assert report["error"]["message"] == "rows is 0 and width is 500: both start at 1"
 
 
 def test_watch_lists_the_metrics_as_they_come(run: Run) -> None:

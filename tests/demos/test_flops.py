@@ -128,8 +128,8 @@ def test_what_a_break_leaves_right(run: Run) -> None:
     [
         (3, {"batch": 2}, "batch 3 or more"),
         (1, {"seq": 0}, "sizes must be 1 or more"),
-        (1, {"heads": 5}, "5 of 32, take from [1, 2, 4, 8, 16, 32]"),
-        (1, {"kv_heads": 3}, "3 of 4, take from [1, 2, 4]"),
+        (1, {"heads": 5}, "heads must divide 32, and 5 does not: take one of [1, 2, 4, 8, 16, 32]"),
+        (1, {"kv_heads": 3}, "kv-heads must divide 4, and 3 does not: take one of [1, 2, 4]"),
     ],
 )
 def test_sizes_that_mean_nothing_are_refused(

@@ -88,7 +88,7 @@ def test_what_a_break_leaves_right(run: Run) -> None:
 @pytest.mark.parametrize(
     ("ranks", "args", "says"),
     [
-        (5, {}, "24 heads fit these numbers of ranks and of kv-heads: [1, 2, 3, 4, 6, 8, 12, 24]"),
+        (5, {}, "must divide 24 heads: take both from [1, 2, 3, 4, 6, 8, 12, 24]"),
         (1, {"kv_heads": 5}, "[1, 2, 3, 4, 6, 8, 12, 24]"),
         (2, {"seq": 4}, "take seq 5 or more"),
         (2, {"rope_dim": 3}, "even head-dim and rope-dim"),

@@ -96,6 +96,7 @@ def test_a_shard_without_targets(run: Run) -> None:
     [
         (3, {"copies": 2}, "[1, 3]"),
         (3, {"seq": 40}, "36 or 42"),
+        (1, {"seq": 1, "layout": "contiguous"}, "2 or 3"),
         (3, {"seq": 40, "layout": "striped"}, "39 or 42"),
         (2, {"seq": 8, "prompt": 8}, "between 1 and 7"),
         (2, {"batch": 0}, "start at 1"),
