@@ -229,7 +229,7 @@ def main(
 ) -> Metrics:
     """Serve a few requests from blocks; then count slots for all lengths."""
     if min(block, prompt, steps, layers, longest, samples - 1) < 1 or samples > VOCABULARY:
-        refuse(f"sizes start at 1; samples at 2, and they end at {VOCABULARY}")
+        refuse(f"sizes start at 1, samples at 2; samples end at {VOCABULARY}")
     if not 0 <= common <= prompt:
         refuse(f"{common} of {prompt} prompt tokens cannot be common: take common 0 to {prompt}")
     if HEADS % ranks():

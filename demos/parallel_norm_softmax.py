@@ -190,8 +190,11 @@ def main(
     """Every function on shards, and torch's on the whole."""
     n = ranks()
     if hidden % n or hidden < 2 * n or rows < 2 * n or not abs(spread) <= 100:
-        fit = f"hidden {max(2, -(-hidden // n)) * n}, rows from {2 * n}, spread up to 100"
-        refuse(f"{n} ranks have equal shares of hidden, and 2 or more of either: take {fit}")
+        fit = max(2, -(-hidden // n)) * n
+        refuse(
+            f"{n} ranks have equal shares of hidden, 2 or more of it and of rows: "
+            f"take hidden {fit}, rows from {2 * n}, spread up to 100"
+        )
 
     x = draw(rows, hidden, spread)
     like = {"dtype": torch.float64, "device": device()}

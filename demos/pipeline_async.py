@@ -179,7 +179,7 @@ def main(
         refuse("minibatches, per-update, layers-per-stage, rows and width start at 1")
     if minibatches % per_update:
         fit = -(-minibatches // per_update) * per_update
-        refuse(f"updates of {per_update} mini-batches make no {minibatches}: take {fit}")
+        refuse(f"minibatches must be a multiple of {per_update}, not {minibatches}: take {fit}")
     if not all(0.001 <= time <= 1000 for time in (forward, backward)):
         refuse("forward and backward are from 0.001 to 1000, for example 1")
 

@@ -205,9 +205,10 @@ def main(
     """Run all three on the same model and batch; `pair` is F beside B over F and then B."""
     p, m, r = ranks(), microbatches, rank()
     f, b, w = forward, backward_input, backward_weight
+    if p == 1:
+        refuse("DualPipe needs an even number of ranks, not 1: take 2")
     if p % 2:
-        sizes = f"{p - 1} or {p + 1}" if p > 1 else "2"
-        refuse(f"DualPipe needs an even number of ranks, not {p}: take {sizes}")
+        refuse(f"DualPipe needs an even number of ranks, not {p}: take {p - 1} or {p + 1}")
     if m % 2 or m < 2 * p:
         nearest = max(m + m % 2, 2 * p)
         refuse(f"DualPipe needs an even number of micro-batches, {2 * p} or more: take {nearest}")

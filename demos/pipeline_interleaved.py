@@ -188,8 +188,10 @@ def main(
         groups = microbatches // ranks()
         fewer = microbatches // groups * groups
         more = min(fewer + groups, (groups + 1) * ranks())
-        uneven = f"{microbatches} micro-batches cannot be cut into {groups} equal groups"
-        refuse(f"{uneven}: take {fewer} or {more}")
+        refuse(
+            f"{microbatches} micro-batches cannot be cut into {groups} equal groups: "
+            f"take {fewer} or {more}"
+        )
 
     like = {"dtype": torch.float64, "device": device()}
     stages = ranks() * chunks

@@ -113,8 +113,10 @@ def read(where, words, microbatches):
         kind, i = op = found[1], int(found[2])
         if i >= microbatches:
             refuse(f"{where}: {word} is not one of --microbatches {microbatches}")
-        if op in line or (kind == "B" and ("F", i) not in line):
-            refuse(f"{where}: {word} " + ("runs 2 times" if op in line else f"needs F{i} first"))
+        if op in line:
+            refuse(f"{where}: {word} runs 2 times")
+        if kind == "B" and ("F", i) not in line:
+            refuse(f"{where}: {word} needs F{i} first")
         line.append(op)
     for op in [f"{kind}{i}" for kind in "FB" for i in range(microbatches) if (kind, i) not in line]:
         refuse(f"{where}: {op} is missing (--microbatches is {microbatches})")

@@ -147,7 +147,9 @@ def main(
     if min(layers, head, microbatches) < 1:
         refuse("layers, head and microbatches start at 1")
     if ranks() > layers + 1:
-        refuse(f"{layers} layers and a head make {layers + 1} stages at most")
+        refuse(
+            f"{layers} layers and a head are {layers + 1} stages at most: take layers {ranks() - 1}"
+        )
     rows, width, like = 2, 8, {"dtype": torch.float64, "device": device()}
     body = [Layer(width, width, **like) for _ in range(layers)]
     model = [*body, torch.nn.Linear(width, head * width, **like)]

@@ -161,7 +161,7 @@ def main(
     """Average matrices whose directions weigh less and less, and a spread on each rank."""
     n, r, least = ranks(), factor_rank, min(height, width)
     if not (1 <= r <= least and steps >= 1):
-        refuse(f"take 1 step or more, and a factor-rank of 1 to {max(least, 1)}")
+        refuse(f"height, width and steps start at 1; factor-rank is 1 to {max(least, 1)}")
     if not (0.05 <= decay <= 1 and 0.001 <= spread <= 100):
         refuse("take a decay of 0.05 to 1 and a spread of 0.001 to 100")
     weights = decay ** torch.arange(least).double()

@@ -214,7 +214,7 @@ def main(
         refuse(f"{kv_heads} KV heads do not go with {heads} heads: take {near}")
     if n % across or kv_heads % across:
         fit = [u for u in range(1, across) if n % u == 0 and kv_heads % u == 0]
-        refuse(f"{n} ranks, {kv_heads} KV heads and rows of {across} do not go: take {max(fit)}")
+        refuse(f"ulysses {across} must divide {n} ranks and {kv_heads} KV heads: take {max(fit)}")
     rows = n // across
     if seq % (unit := n * (1 + across % 2)):
         low = max(unit, seq // unit * unit)

@@ -193,8 +193,8 @@ def main(
     if min(seq, batch, hidden, ffn) < 1 or not 0 <= dropout < 1:
         refuse("seq, batch, hidden and ffn start at 1; dropout is from 0 up to below 1")
     if seq % n or ffn % n:
-        fit = f"seq {-(-seq // n) * n} and ffn {-(-ffn // n) * n}"
-        refuse(f"{n} ranks share tokens and the MLP's width evenly: take {fit}")
+        fit, wide = -(-seq // n) * n, -(-ffn // n) * n
+        refuse(f"{n} ranks share tokens and ffn evenly: take seq {fit} and ffn {wide}")
 
     shapes = {"norms": (2, hidden), "up": (ffn, hidden), "up_bias": (ffn,)}
     shapes |= {"down": (hidden, ffn), "down_bias": (hidden,)}

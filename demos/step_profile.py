@@ -223,7 +223,7 @@ def main(
     """Trace steps that reduce after backward and from hooks; read them, and a drawn one."""
     sizes = layers, buckets, width, rows, operator, gap + 1, transfer + 1
     if min(sizes) < 1 or max(sizes) > 1000 or buckets > layers:
-        refuse("sizes are 1 to 1000, gap and transfer 0 to 999, and each bucket has a layer")
+        refuse("sizes are 1 to 1000, gap and transfer 0 to 999; no more buckets than layers")
     group = None if dist.get_backend() == "gloo" else dist.new_group(backend="gloo")
     n, scale = ranks(), width**-0.5 / layers
     weights = [scale * torch.randn(width, width, dtype=torch.float64) for _ in range(layers)]

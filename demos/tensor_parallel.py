@@ -193,8 +193,11 @@ def main(
     if min(blocks, tokens, wide, microbatches) < 1 or hidden < 2:
         refuse("blocks, tokens, wide and microbatches start at 1, hidden at 2")
     if wide % t or tokens % microbatches:
-        fit = f"wide {-(-wide // t) * t} and tokens {-(-tokens // microbatches) * microbatches}"
-        refuse(f"{t} ranks share wide, and micro-batches the tokens, evenly: take {fit}")
+        fit, more = -(-wide // t) * t, -(-tokens // microbatches) * microbatches
+        refuse(
+            f"{t} ranks share wide, and micro-batches the tokens, evenly: "
+            f"take wide {fit} and tokens {more}"
+        )
 
     like = {"dtype": torch.float64, "device": device()}
     shapes = {"norm": (hidden,), "norm_bias": (hidden,), "up": (wide, hidden), "up_bias": (wide,)}

@@ -184,7 +184,7 @@ def main(
 ) -> Metrics:
     """Train with all entries, with top-k, and with top-k and error feedback."""
     if not (1 <= k <= entries and 0 <= disputed <= entries and steps >= 1):
-        refuse("take 1 step or more, k of 1 to entries, disputed of 0 to entries")
+        refuse("entries and steps start at 1; k is 1 to entries, disputed 0 to entries")
     if not (0 < lr <= 1 and 0 <= spread <= 1e6):
         refuse("take an lr above 0 and up to 1, and a spread from 0 to 1e6")
     n = ranks()

@@ -110,8 +110,8 @@ def main(
     if min(tokens, hidden, wide) < 1:
         refuse("tokens, hidden and wide start at 1")
     if hidden % t or wide % t:
-        fit = f"hidden {-(-hidden // t) * t} and wide {-(-wide // t) * t}"
-        refuse(f"{t} ranks share both widths evenly: take {fit}")
+        fit, more = -(-hidden // t) * t, -(-wide // t) * t
+        refuse(f"{t} ranks share both widths evenly: take hidden {fit} and wide {more}")
 
     like = {"dtype": torch.float64, "device": device()}
     x = torch.randn(tokens, hidden, **like)

@@ -129,11 +129,11 @@ def main(
     if min(tokens, hidden, wide) < 1:
         refuse("tokens, hidden and wide start at 1")
     if tokens % t or wide % t:
-        fit = f"tokens {-(-tokens // t) * t} and wide {-(-wide // t) * t}"
-        refuse(f"{t} ranks share tokens and wide evenly: take {fit}")
+        fit, more = -(-tokens // t) * t, -(-wide // t) * t
+        refuse(f"{t} ranks share tokens and wide evenly: take tokens {fit} and wide {more}")
     times = (dx_cost, dw_cost, product_cost, sum_time, hop_time, launch)
     if not all(0 <= time <= 1000 for time in times):
-        refuse("costs and times are numbers from 0 to 1000")
+        refuse("costs, times and launch are from 0 to 1000")
 
     like = {"dtype": torch.float64, "device": device()}
     x, weight = torch.randn(tokens, hidden, **like), torch.randn(wide, hidden, **like)

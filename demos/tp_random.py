@@ -187,7 +187,8 @@ def main(
     smallest = min(prod(shape) for shape in shapes.values())
     if (rate**2 + (1 - rate) ** 2) ** smallest > 1e-6:
         refuse(
-            f"{smallest} entries may drop alike by chance: take a rate of 0.1 and {24 * t} tokens"
+            f"{smallest} entries may drop alike by chance: "
+            f"take a rate of 0.1, and tokens {24 * t}, hidden 3, wide {3 * t} or more"
         )
     dice, masks, different = Dice(seed, rank()), {}, {}
     for place, shape in shapes.items():
