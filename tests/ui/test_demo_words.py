@@ -49,6 +49,7 @@ def test_a_demo_says_everything_in_chinese(name: str) -> None:
     shown = {each for each in expected if each != "hangs" and not each.startswith("crashes:")}
     said |= {each: told.check(each) for each in shown}
     said |= {each: told.check(each) for each in texts(demo, "check")}
+    said |= {each: told.ending(each) for each in texts(demo, "refuse")}
     english = {what: text for what, text in said.items() if not CHINESE.search(text)}
     assert not english
     assert told.law.endswith("。")
