@@ -115,6 +115,15 @@ def grade_cloze(question: Cloze, asked: Asked, given: object) -> Verdict:
     return verdict
 
 
+def gap_number(question: Cloze, typed: str) -> float | None:
+    """The number that was filled in, if it was one: also in words, or with its counting word."""
+    for text in (typed, _without_words(question, typed)):
+        number = plain_number(text)
+        if number is not None:
+            return number
+    return None
+
+
 def _without_words(question: Cloze, typed: str) -> str:
     """What was typed, less words that the sentence has anyway: "第 6 格" and "six slots" are 6."""
     typed = _IN_WORDS.sub(lambda found: _SPELT[found[0].lower()], typed)

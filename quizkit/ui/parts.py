@@ -59,6 +59,17 @@ def below(text: Text, by: int = 4) -> RenderableType:
     return Padding(text, (0, 0, 0, by), expand=False)
 
 
+def short(text: Text, columns: int) -> Text:
+    """The text on one line, cut to so many columns."""
+    line = Text(" ".join(text.plain.split()))
+    if line.cell_len > columns:
+        # Half of a wide character is a space, and none belongs before the dots.
+        line.truncate(max(0, columns - 1), overflow="crop")
+        line.rstrip()
+        line.append("…")
+    return line
+
+
 def bracketed(words: Sequence[str], lang: Lang) -> str:
     """Words said in passing, in the language's own brackets."""
     return f"（{'，'.join(words)}）" if lang == "zh" else f" ({', '.join(words)})"

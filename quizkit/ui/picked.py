@@ -1,43 +1,69 @@
-"""What the learner picked beside what the run measured of it: "you said ...; measured ..."."""
+"""What the learner picked or ticked beside what the run measured of it: "you said; measured"."""
 
 from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from quizkit.bank.model import Choice
+from quizkit.bank.model import Bug, Choice, Essay
+from quizkit.bank.model import Text as Said
+from quizkit.proof.judge import Judged
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import show_value
 from quizkit.tutor.desk import Moment
 from quizkit.ui.draft import Draft
 from quizkit.ui.inline import inline
-from quizkit.ui.parts import RIGHT, WRONG, pairs
+from quizkit.ui.parts import RIGHT, WRONG, pairs, short
 from quizkit.words import say
+
+Row = tuple[str, RenderableType]
+
+_LONGEST = 60  # columns
 
 
 def picked(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType]:
-    """Of each picked option its words, the numbers its claim is about, and what they say to it."""
-    rows = [*_rows(moment, proof, plain)]
+    """Of each picked option, and of each point that was ticked or not: its words, the numbers its
+    claim is about, and what they say to it.
+    """
+    claims = {judged.place: judged for judged in proof.claims}
+    rows: list[Row] = []
+    for place, text, said in _statements(moment):
+        judged = claims.get(place)
+        if judged is not None and judged.truths and "error" not in judged.truths:
+            label = say("ui.you_said" if said else "ui.you_left_out", moment.lang)
+            words = inline(moment.asked.fill(text, moment.lang), plain)
+            # A point is long, and stands in full with the verdict.
+            choice = isinstance(moment.question, Choice)
+            rows.append((label, words if choice else short(words, _LONGEST)))
+            rows += _measured(moment, proof, judged)
     return [Text(""), pairs(rows)] if rows else []
 
 
-def _rows(moment: Moment, proof: ProofView, plain: bool) -> Iterator[tuple[str, RenderableType]]:
-    question, lang = moment.question, moment.lang
-    if not isinstance(question, Choice):
+def _statements(moment: Moment) -> Iterator[tuple[str, Said, bool]]:
+    """What can be claimed of an answer: where, in which words, and whether the learner said it."""
+    question, given = moment.question, Draft(moment.given)
+    match question:
+        case Choice():
+            for index in sorted(given.picked, key=moment.asked.order.index):
+                yield f"options.{index}.claim", question.options[index].text, True
+        case Bug() | Essay() if moment.given is not None:
+            bug = isinstance(question, Bug)
+            part, place = ("reasons", "reasons") if bug else ("points", "rubric")
+            for index, point in enumerate(question.reasons if bug else question.rubric):
+                yield f"{place}.{index}.claim", point.says, index in given.ticks(part)
+        case _:
+            pass
+
+
+def _measured(moment: Moment, proof: ProofView, judged: Judged) -> Iterator[Row]:
+    """The numbers, and whether they bear it out."""
+    lang = moment.lang
+    if judged.place in proof.untested:
+        yield "", Text(say("ui.said_untested", lang), "dim")
         return
-    claims = {judged.place: judged for judged in proof.claims}
-    for index in sorted(Draft(moment.given).picked, key=moment.asked.order.index):
-        judged = claims.get(f"options.{index}.claim")
-        if judged is None or not judged.truths or "error" in judged.truths:
-            continue
-        text = moment.asked.fill(question.options[index].text, lang)
-        yield say("ui.you_said", lang), inline(text, plain)
-        if judged.place in proof.untested:
-            yield "", Text(say("ui.said_untested", lang), "dim")
-            continue
-        named = [name for name in proof.values if name in judged.claim.names]
-        numbers = "\n".join(f"{name} = {show_value(proof.values[name])}" for name in named)
-        yield say("ui.measured", lang), Text(numbers, overflow="fold")
-        holds = judged.truths[-1] == "true"
-        word = say("ui.said_holds" if holds else "ui.said_fails", lang)
-        yield "", Text(word, RIGHT if holds else WRONG)
+    named = [name for name in proof.values if name in judged.claim.names]
+    numbers = "\n".join(f"{name} = {show_value(proof.values[name])}" for name in named)
+    yield say("ui.measured", lang), Text(numbers, overflow="fold")
+    holds = judged.truths[-1] == "true"
+    bears = "ui.point_holds" if judged.role == "point" else "ui.said_holds"
+    yield "", Text(say(bears if holds else "ui.said_fails", lang), RIGHT if holds else WRONG)

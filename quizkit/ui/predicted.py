@@ -36,7 +36,7 @@ def predicted(moment: Moment, proof: ProofView, names: Mapping[str, Value]) -> l
     if isinstance(question, Numeric) and not proof.own:
         if said is not None:
             key = moment.asked.answer()
-            beside = Text.assemble(show_number(key), f"  {_off(said, key, lang)}")
+            beside = Text.assemble(show_number(key), f"  {off(said, key, lang)}")
             rows.append((say("ui.key_asked", lang), beside))
         rows.append((say("ui.measured", lang), measured))
         try:
@@ -46,7 +46,7 @@ def predicted(moment: Moment, proof: ProofView, names: Mapping[str, Value]) -> l
             pass
         return [Text(""), pairs(rows)]
     if said is not None:
-        measured.append(f"  {_off(said, proof.measured, lang)}", "not bold")
+        measured.append(f"  {off(said, proof.measured, lang)}", "not bold")
     rows.append((say("ui.measured", lang), measured))
     return [Text(""), pairs(rows)]
 
@@ -64,7 +64,7 @@ def _shown(number: Number | list[Number]) -> str:
     return show_value([*number] if isinstance(number, list) else number)
 
 
-def _off(said: Number | list[Number], measured: Number | list[Number], lang: Lang) -> str:
+def off(said: Number | list[Number], measured: Number | list[Number], lang: Lang) -> str:
     """How far apart they are, in words; nothing of lists that differ, as they show where."""
     if isinstance(said, list) or isinstance(measured, list):
         return say("ui.exact", lang) if said == measured else ""

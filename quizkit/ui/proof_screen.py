@@ -1,26 +1,26 @@
 """A proof on the screen: what ran and where, the numbers that decide, each claim tested."""
 
-import ast
-import copy
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from quizkit.bank.formula import Formula, FormulaError, parse
+from quizkit.bank.formula import Formula, FormulaError
 from quizkit.bank.functions import Value
 from quizkit.lab.report import Report
-from quizkit.proof.judge import Judged, key_names
+from quizkit.proof.judge import key_names
 from quizkit.proof.setting import taken
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import show_value
 from quizkit.tutor.desk import Moment
 from quizkit.ui.chart import Chart, charts
+from quizkit.ui.claims import claims
 from quizkit.ui.demo_words import DemoWords, demo_words
+from quizkit.ui.filled import filled
 from quizkit.ui.halt import halt
 from quizkit.ui.inline import CODE
-from quizkit.ui.parts import RIGHT, WRONG, below, colon, section
+from quizkit.ui.parts import RIGHT, WRONG, below, section
 from quizkit.ui.picked import picked
 from quizkit.ui.predicted import predicted
 from quizkit.ui.report_screen import options, picture, state
@@ -42,9 +42,11 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     parts += halt(proof.report, words, lang)
     parts += _checks(proof.report, words, lang)
     parts += _metrics(proof, words, lang)
-    parts += _claims(moment, proof, plain)
+    names = _names(moment, proof)
+    parts += claims(moment, proof, names, plain)
     parts += picked(moment, proof, plain)
-    parts += predicted(moment, proof, _names(moment, proof))
+    parts += predicted(moment, proof, names)
+    parts += filled(moment, proof, plain)
     word = say("ui.proved" if proof.holds else "ui.not_proved", lang)
     return [*parts, Text(""), Text(word, RIGHT if proof.holds else WRONG)]
 
@@ -101,104 +103,6 @@ def _metrics(proof: ProofView, words: DemoWords, lang: Lang) -> list[RenderableT
     return section(say("ui.metrics", lang), *lines)
 
 
-def _claims(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType]:
-    names = _names(moment, proof)
-    lines: list[RenderableType] = []
-    said: set[tuple[str, str]] = set()
-    for judged in proof.claims:
-        # A point of a rubric may rest on what is claimed already; once is enough.
-        what = (str(judged.claim), judged.place if judged.role in ("right", "refuted") else "")
-        if (judged.role != "trap" and what not in said) or _is_hit(moment, judged):
-            said.add(what)
-            lines += _claim(moment, judged, names, plain, judged.place in proof.untested)
-    return section(say("ui.claims", moment.lang), *lines) if lines else []
-
-
-def _claim(
-    moment: Moment, judged: Judged, names: Mapping[str, Value], plain: bool, untested: bool
-) -> list[RenderableType]:
-    """One claim: what is said, in words whether it is so, and the same with the values put in."""
-    lang = moment.lang
-    truth = judged.truths[-1] if judged.truths else "error"
-    word = say("ui.undecided" if truth == "error" else f"ui.{truth}", lang)
-    line = Text(overflow="fold")
-    line.append(word + colon(lang), RIGHT if judged.holds else WRONG)
-    line.append(f"`{judged.claim}`" if plain else str(judged.claim), CODE)
-    if role := _role(moment, judged, truth, untested):
-        line.append(f"  {role}", "bold")
-    details = [judged.error] if judged.error else put_in(judged.claim, _instead(judged, names))
-    return [line, *(below(Text(each, "dim", overflow="fold")) for each in details)]
-
-
-def put_in(claim: Formula, names: Mapping[str, Value]) -> list[str]:
-    """The claim with the values in place of the names; then, if there is a sum to do, done."""
-    shown = [str(claim)]
-    for done in (False, True):
-        text = ast.unparse(_Values(names, done).visit(copy.deepcopy(claim.tree)))
-        if text != shown[-1]:
-            shown.append(text)
-    return shown[1:]
-
-
-class _Values(ast.NodeTransformer):
-    """Puts values in. What makes one number of a list, which stands above and is long, is its
-    value at once; what is left of arithmetic only if it is to be `done`."""
-
-    def __init__(self, names: Mapping[str, Value], done: bool) -> None:
-        self._names = names
-        self._done = done
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return _as_read(self._names[node.id]) if node.id in self._names else node
-
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        return _as_read(node.value) if isinstance(node.value, float) else node
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        return self._value(node)
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        return self._value(node) if self._done else self.generic_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        judges = isinstance(node.func, ast.Name) and node.func.id in ("isclose", "all_equal")
-        if not judges:
-            return self._value(node)
-        return ast.Call(node.func, [self.visit(arg) for arg in node.args], node.keywords)
-
-    def _value(self, node: ast.expr) -> ast.AST:
-        try:
-            return _as_read(parse(ast.unparse(node))(self._names))
-        except FormulaError:
-            return self.generic_visit(node)
-
-
-def _as_read(value: Value) -> ast.AST:
-    # A name may hold any text, so this shows the value as it should be read.
-    return ast.Name(repr(value) if isinstance(value, str) else show_value(value), ast.Load())
-
-
-def _role(moment: Moment, judged: Judged, truth: str, untested: bool) -> str:
-    """What a claim decides about: an option by its place on the screen, or a trap."""
-    lang = moment.lang
-    if judged.role == "trap":
-        return say("ui.trap_refuted", lang) if truth == "false" else ""
-    if judged.role not in ("right", "refuted"):
-        return ""
-    option = moment.asked.order.index(int(judged.place.split(".")[1])) + 1
-    if untested:
-        return say("ui.untested", lang, option=option)
-    if judged.role == "refuted":
-        return say("ui.refuted" if truth == "false" else "ui.unrefuted", lang, option=option)
-    return say("ui.option_holds" if truth == "true" else "ui.option_fails", lang, option=option)
-
-
-def _is_hit(moment: Moment, judged: Judged) -> bool:
-    """Whether it is the trap the learner fell into."""
-    trap = moment.verdict.trap if moment.verdict else None
-    return bool(trap and judged.instead and judged.instead.source == trap.formula.source)
-
-
 def _names(moment: Moment, proof: ProofView) -> dict[str, Value]:
     """Every name a claim may use and its value in this run."""
     report = proof.report
@@ -210,16 +114,6 @@ def _names(moment: Moment, proof: ProofView) -> dict[str, Value]:
         except FormulaError:  # a name without a value stays a name
             continue
     return names
-
-
-def _instead(judged: Judged, names: Mapping[str, Value]) -> Mapping[str, Value]:
-    """For a trap: the names with the wrong formula's value as the answer."""
-    if judged.instead is None:
-        return names
-    try:
-        return {**names, "answer": judged.instead(names)}
-    except FormulaError:
-        return names
 
 
 def _checks(report: Report, words: DemoWords, lang: Lang) -> list[RenderableType]:

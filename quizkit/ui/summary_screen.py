@@ -10,7 +10,7 @@ from quizkit.tutor.asked import Asked
 from quizkit.tutor.desk import Summary
 from quizkit.ui.explain_screen import named
 from quizkit.ui.inline import inline
-from quizkit.ui.parts import below, colon, section
+from quizkit.ui.parts import below, colon, section, short
 from quizkit.words import Lang, say
 
 
@@ -67,13 +67,12 @@ class Again:
     def __init__(self, wrong: Sequence[Asked], lang: Lang) -> None:
         self._ids = [asked.question.id for asked in wrong]
         prompts = [asked.fill(asked.question.prompt, lang) for asked in wrong]
-        self._words = [" ".join(inline(p.strip().split("\n\n")[0]).plain.split()) for p in prompts]
+        self._words = [inline(prompt.strip().split("\n\n")[0]) for prompt in prompts]
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         """Lines no wider than the console, each with as many words as its id leaves room for."""
         for name, words in zip(self._ids, self._words, strict=True):
-            line = Text(words)
-            line.truncate(max(0, options.max_width - 4 - cell_len(name)), overflow="ellipsis")
+            line = short(words, options.max_width - 4 - cell_len(name))
             yield Text.assemble("  ", line, "  ", (name, "dim"), overflow="fold")

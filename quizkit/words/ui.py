@@ -272,6 +272,17 @@ WORDS: Words = {
     "set_to": {"zh": "取 {setting}", "en": "With {setting}"},
     "predicted": {"zh": "你的预测", "en": "You predicted"},
     "you_said": {"zh": "你说", "en": "You said"},
+    "you_left_out": {"zh": "你没说", "en": "You left out"},
+    "point_holds": {"zh": "实测支持这一点", "en": "The run bears it out"},
+    "gap_name": {"zh": "空{number}", "en": "gap{number}"},
+    "order_rises": {
+        "zh": "实测值照你排的顺序依次变大",
+        "en": "In your order they rise: so it is",
+    },
+    "order_differs": {
+        "zh": "实测值照你排的顺序不是依次变大",
+        "en": "In your order they do not rise: the run has another",
+    },
     "said_holds": {"zh": "说对了", "en": "So it is"},
     "said_fails": {"zh": "这次实测推翻了它", "en": "This run refutes it"},
     "said_untested": {

@@ -43,15 +43,19 @@ def asked(name: str, seed: int = 1) -> Asked:
 
 def traced(folder: Path, answer: list[int], claims: list[str]) -> Question:
     """A prediction of a list, claimed of the pipeline's run."""
-    path = folder / "pp" / "traced.yaml"
+    return claimed(folder, "trace", claims, function="main", answer=answer)
+
+
+def claimed(folder: Path, kind: str, claims: list[str], **more: object) -> Question:
+    """A question of some kind, claimed of the pipeline's run."""
+    path = folder / "pp" / "claimed.yaml"
     path.parent.mkdir(exist_ok=True)
     said = {
-        "kind": "trace", "level": 2, "function": "main", "answer": answer,
+        "kind": kind, "level": 2, "proof": {"demo": "pipeline", "claims": claims}, **more,
         "prompt": {"zh": "多少？", "en": "How many?"}, "explain": {"zh": "数。", "en": "Count."},
-        "proof": {"demo": "pipeline", "claims": claims},
     }  # fmt: skip
     path.write_text(json.dumps(said), encoding="utf-8")
-    return Bank.load(folder).questions["pp/traced"]
+    return Bank.load(folder).questions["pp/claimed"]
 
 
 def run_of(question: Question, name: str) -> ProofView:

@@ -11,16 +11,18 @@ from rich.console import Console, RenderableType
 
 from quizkit.bank.formula import parse
 from quizkit.bank.functions import Value
-from quizkit.bank.model import Numeric, Text
+from quizkit.bank.model import Numeric, Question, Text
 from quizkit.bank.reader import Bank
+from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import ask
 from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.grade import grade
 from quizkit.ui import keymap, linebreak
 from quizkit.ui.chart import charts
+from quizkit.ui.claims import put_in
 from quizkit.ui.draft import Draft
 from quizkit.ui.parts import footer, help_screen
-from quizkit.ui.proof_screen import put_in, telling
+from quizkit.ui.proof_screen import telling
 from quizkit.ui.question_screen import pre_ticked, question_screen
 from quizkit.ui.summary_screen import summary_screen
 from quizkit.ui.verdict_screen import nothing_to_show, verdict_screen
@@ -316,6 +318,11 @@ def test_a_hint_says_what_it_costs_and_the_verdict_why_the_grade_is_low():
             assert told in drawn(verdict_screen(moment, 100, plain), 100)
 
 
+def _answered(question: Question, given: object, proof: ProofView, lang: Lang = "en") -> Moment:
+    asked = ask(question, 1)
+    return Moment("verdict", asked, lang, 1, given=given, verdict=grade(asked, given), proof=proof)
+
+
 class TestProof:
     def test_the_numbers_that_decide_stand_beside_the_learners(self):
         proof = shelf.proof(shelf.asked("number"))
@@ -444,6 +451,107 @@ class TestProof:
         assert f"this run does not test option {place}" in shown
         said = shown[shown.index("You said") :]
         assert re.match(r"You said +four\n +This run is of another case and does not", said)
+
+    def test_a_gap_that_is_a_number_stands_beside_what_was_measured(self, tmp_path: Path):
+        answers = {
+            "live": "3",
+            "twice": "4",
+            "even": "3",
+            "first": "10",
+            "word": "more",
+            "off": "7",
+        }
+        question = shelf.claimed(
+            tmp_path,
+            "cloze",
+            [
+                "peak_live_1f1b[0] == live",
+                "2 * peak_live_1f1b[2] == twice and all_equal(peak_live_gpipe, even + 0)",
+                "first_backward_1f1b == [first, first - 2, 6, 4]",
+                "peak_live_gpipe[3] - peak_live_1f1b[3] == word",
+                "ranks == 4 or peak_live_1f1b[1] == off - 5",
+            ],
+            text=" ".join(f"[[{name}]]" for name in answers),
+            gaps={n: {"answer": a, "value": a if a != "more" else 2} for n, a in answers.items()},
+        )
+        proof = shelf.run_of(question, "pipeline")
+        assert proof.keyed == {"live": 3, "twice": 4, "even": 3, "first": 10}
+        given = {
+            "live": "three",
+            "twice": "2",
+            "even": "",
+            "first": "9",
+            "word": "more",
+            "off": "1",
+        }
+        shown = drawn(verdict_screen(_answered(question, given, proof), 80), 80)
+        rows = [
+            r" +You said +The run measured",
+            r"gap 1 +three +3 +exactly that",
+            r"gap 2 +2 +4 +off by 50%",
+            r"gap 3 +- +3",
+            r"gap 4 +9 +10 +off by 10%",
+        ]
+        assert re.search("\n".join(rows) + "\n\nThe run bears", shown), shown
+        # What the key calls a gap is nowhere to be read.
+        assert "true: 2 * peak_live_1f1b[2] == gap2 and" in shown
+        assert not re.search("twice|even|word", shown)
+
+    @pytest.mark.parametrize(
+        ("given", "told"),
+        [
+            (
+                ["last", "top", "end"],
+                ["最后一级 +4", "第一级 +10", "全部 +18", "", ".*顺序依次变大"],
+            ),
+            (
+                ["top", "last", "end"],
+                ["第一级 +10", "最后一级 +4", "全部 +18", "", ".*不是依次变大"],
+            ),
+            (None, ["最后一级 +4", "第一级 +10", "全部 +18", "", "这次实测"]),
+        ],
+    )
+    def test_an_order_stands_beside_the_measured_moments(
+        self, tmp_path: Path, given: object, told: list[str]
+    ):
+        steps = {"last": "最后一级", "top": "第一级", "end": "全部"}
+        pairs = ["(first_backward_1f1b[3] < first_backward_1f1b[0]) == (last < top)"]
+        pairs += ["(first_backward_1f1b[0] < makespan_1f1b) == (top < end)"]
+        listed = [{"id": each, "text": text} for each, text in steps.items()]
+        question = shelf.claimed(tmp_path, "order", pairs, steps=listed)
+        proof = shelf.run_of(question, "pipeline")
+        shown = drawn(verdict_screen(_answered(question, given, proof, "zh"), 100), 100)
+        title = "你的顺序" if given else "正确顺序"
+        rows = [rf"{n}\) +{row}" if n < 4 else row for n, row in enumerate(told, start=1)]
+        assert re.search("\n".join([rf" +{title} +实测值", *rows]), shown), shown
+        assert "== (“最后一级” < “第一级”)\n    (4 < 10) == (1 < 2)" in shown
+        # One number for two of them, or none for one, does not show an order.
+        for last in ("99", "first_backward_1f1b[3]"):
+            claims = [pairs[0], pairs[1].replace("makespan_1f1b", last)]
+            less = shelf.claimed(tmp_path, "order", claims, steps=listed)
+            assert shelf.run_of(less, "pipeline").keyed == {}
+
+    def test_points_are_shown_with_what_was_measured_of_them_said_or_not(self, tmp_path: Path):
+        claims = ["peak_live_1f1b[0] == 3", None, "makespan_1f1b < makespan_gpipe"]
+        says = ["three are live", "nothing runs", "one-forward-one-backward is " + "faster " * 20]
+        rubric = [{"points": 1, "says": s, "claim": c} for s, c in zip(says, claims, strict=True)]
+        rubric[1].pop("claim")
+        question = shelf.claimed(tmp_path, "essay", ["bubble_1f1b == 0.5"], rubric=rubric)
+        proof = shelf.run_of(question, "pipeline")
+        given = {"text": "x", "points": [2], "vetoes": []}
+        shown = drawn(verdict_screen(_answered(question, given, proof), 80), 80)
+        rows = [
+            r"You left out +three are live",
+            r"The run measured +peak_live_1f1b = \[3, 3, 2, 1\]",
+            r" +The run bears it out",
+            r"You said +one-forward-one-backward is faster .*…",
+            r"The run measured +makespan_1f1b = 18",
+            r" +makespan_gpipe = 18",
+            r" +This run refutes it",
+        ]
+        assert re.search("\n".join(rows) + "\n", shown), shown
+        unknown = drawn(verdict_screen(_answered(question, None, proof), 80), 80)
+        assert "You left out" not in unknown
 
     def test_a_planted_bug_shows_the_check_that_fails(self):
         moment = judged("bug", proof=shelf.proof(shelf.asked("bug")))
