@@ -5,7 +5,6 @@ import os
 import sqlite3
 import stat
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import started
 
 from quizkit.answer import UNDO, Answer, Event
 from quizkit.diary import Diary, Pages, backups, exported, imported, pages
@@ -59,12 +59,9 @@ def merged(path: Path, found: Pages) -> tuple[int, int, Path | None]:
         return diary.take_in(found.answers, found.events)
 
 
-def quizkit(home: Path, *words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+def run(home: Path, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
     env = os.environ | {"QUIZKIT_HOME": str(home), "QUIZKIT_LANG": "en"}
-    command = [sys.executable, "-m", "quizkit", *words]
-    return subprocess.run(
-        command, capture_output=True, text=True, env=env, timeout=60, check=False, **more
-    )
+    return started.quizkit(*words, env=env, given=given)
 
 
 def test_older_rows_make_the_cards_that_time_order_makes(tmp_path: Path):
@@ -132,7 +129,7 @@ def test_the_command_keeps_the_diary_as_it_was(tmp_path: Path):
     home.mkdir()
     mine = written(home / "diary.sqlite3", LAPTOP)
     text = json.dumps(exported(Pages(TOWER, TALKS)))
-    done = quizkit(home, "data", "--merge", "-", "--json", input=text)
+    done = run(home, "data", "--merge", "-", "--json", given=text)
     said = json.loads(done.stdout)
     assert {**said, "backup": None} == {
         "schema": "quizkit/merge/1", "answers": 4, "events": 2, "backup": None,
@@ -142,7 +139,7 @@ def test_the_command_keeps_the_diary_as_it_was(tmp_path: Path):
     assert pages(kept).answers == LAPTOP
     assert merged(mine, pages(kept)) == (0, 0, None)  # nothing was new: the copy stays as it is
     assert pages(kept).answers == LAPTOP
-    rows = json.loads(quizkit(home, "data", "--export").stdout)
+    rows = json.loads(run(home, "data", "--export").stdout)
     assert [each["uuid"] for each in rows["answers"]] == ["a", "d", "e", "f", "g", "b", "c"]
     assert {each["name"] for each in rows["events"]} == {"start", "done", "diary"}
     assert pages(mine).answers == sorted([*LAPTOP, *TOWER], key=lambda each: each.at)
@@ -155,14 +152,14 @@ def test_no_copy_of_the_diary_is_ever_overwritten(tmp_path: Path):
     named: list[str] = []
     for number, rows in enumerate((TOWER, [row("h", 20, 3, "three")], [row("i", 21, 3, "four")])):
         file = written(tmp_path / f"other{number}", rows)
-        named.append(quizkit(home, "data", "--merge", str(file)).stdout.split()[-1])
+        named.append(run(home, "data", "--merge", str(file)).stdout.split()[-1])
     kept = backups(home / "diary.sqlite3")
     assert [str(each) for each in kept] == named
     assert [len(pages(each).answers) for each in kept] == [3, 7, 8]
     assert {stat.S_IMODE(each.stat().st_mode) for each in kept} == {0o600}
-    assert json.loads(quizkit(home, "data", "--json").stdout)["backups"] == named
-    assert all(name in quizkit(home, "data").stdout for name in named)
-    gone = quizkit(home, "data", "--erase", "--yes").stdout
+    assert json.loads(run(home, "data", "--json").stdout)["backups"] == named
+    assert all(name in run(home, "data").stdout for name in named)
+    gone = run(home, "data", "--erase", "--yes").stdout
     assert all(f"Removed {name}\n" in gone for name in named)
     assert [*home.iterdir()] == []
 
@@ -246,7 +243,7 @@ def test_a_refused_file_leaves_one_sentence_and_no_trace(tmp_path: Path):
     mine = written(home / "diary.sqlite3", LAPTOP)
     before = mine.read_bytes()
     torn(tmp_path / "torn")
-    done = quizkit(home, "data", "--merge", str(tmp_path / "torn"))
+    done = run(home, "data", "--merge", str(tmp_path / "torn"))
     assert (done.returncode, done.stdout) == (4, "")
     assert len(done.stderr.splitlines()) == 1
     assert "Nothing was changed" in done.stderr

@@ -3,10 +3,10 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import started
 
 from quizkit.errors import UsageError
 from quizkit.settings import SETTINGS, glimpse, settings, settle
@@ -22,8 +22,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def config(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     env = os.environ | {"QUIZKIT_HOME": str(home), "QUIZKIT_LANG": "en"} | more
-    command = [sys.executable, "-m", "quizkit", "config", *words]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+    return started.quizkit("config", *words, env=env)
 
 
 def test_every_setting_is_explained():
@@ -150,6 +149,5 @@ def test_a_settled_bank_is_asked_from(tmp_path: Path):
     )
     assert config(tmp_path, "bank", str(own.parent)).returncode == 0
     env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
-    command = [sys.executable, "-m", "quizkit", "list", "--topic", "mine", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+    done = started.quizkit("list", "--topic", "mine", "--json", env=env)
     assert [row["id"] for row in json.loads(done.stdout)["questions"]] == ["mine/first"]

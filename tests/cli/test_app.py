@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import started
 
 QUIZKIT = [sys.executable, "-m", "quizkit"]
 
 
 def run(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     env = os.environ | {"QUIZKIT_HOME": str(home), "QUIZKIT_LANG": "en"} | more
-    command = [*QUIZKIT, *words]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+    return started.quizkit(*words, env=env)
 
 
 @pytest.mark.parametrize(
@@ -176,10 +176,8 @@ def test_what_is_flagged_is_listed_until_the_flag_is_taken_off(tmp_path: Path):
     assert "Nothing is flagged" in run(tmp_path, "bank", "flags").stderr
     lines = ['{"command": "flag", "value": "which convention?"}', '{"command": "quit"}']
     env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
-    command = [*QUIZKIT, "study", "--json", "--topic", "pp"]
-    asked = subprocess.run(
-        command, input="\n".join(lines), capture_output=True, text=True, env=env, check=True
-    )
+    words = ["study", "--json", "--topic", "pp"]
+    asked = started.quizkit(*words, env=env, given="\n".join(lines))
     said = [json.loads(line) for line in asked.stdout.splitlines()]
     question = next(line["ask"]["id"] for line in said if "ask" in line)
     listed = json.loads(run(tmp_path, "bank", "flags", "--json").stdout)["flags"]

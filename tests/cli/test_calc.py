@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pexpect
 import pytest
+import started
 from typer.testing import CliRunner
 
 from quizkit.bank.model import Numeric
@@ -29,15 +30,7 @@ PIPELINE = ("calc", "pipeline", "--stages", "4", "--microbatches", "8")
 
 def run(home: Path, *words: str, given: str = "", **more: str) -> subprocess.CompletedProcess[str]:
     env = os.environ | {"QUIZKIT_HOME": str(home), "QUIZKIT_LANG": "en", "COLUMNS": "80"} | more
-    return subprocess.run(
-        [sys.executable, "-m", "quizkit", *words],
-        input=given,
-        capture_output=True,
-        encoding="utf-8",
-        env=env,
-        timeout=60,
-        check=False,
-    )
+    return started.quizkit(*words, env=env, given=given)
 
 
 def data(home: Path, *words: str) -> dict[str, Any]:

@@ -3,12 +3,11 @@
 import json
 import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import started
 
 # ZeRO: 2 + 2 + 12 bytes a parameter; stage 1 divides the 12.
 # Korthikanti: sbh(34 + 5as/h), of it 10sbh not divided by t; 1F1B's first stage holds p of L/p.
@@ -93,14 +92,9 @@ CONTRACT: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("line", "wanted"), CONTRACT)
 def test_the_names_and_their_numbers(tmp_path: Path, line: str, wanted: dict[str, Any]):
-    done = subprocess.run(
-        [sys.executable, "-m", "quizkit", "calc", *shlex.split(line), "--json"],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"QUIZKIT_HOME": str(tmp_path)},
-        timeout=60,
-        check=True,
-    )
+    env = os.environ | {"QUIZKIT_HOME": str(tmp_path)}
+    done = started.quizkit("calc", *shlex.split(line), "--json", env=env)
+    assert done.returncode == 0
     found = json.loads(done.stdout)
     for name, value in wanted.items():
         assert found[name] == pytest.approx(value), name

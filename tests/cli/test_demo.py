@@ -10,6 +10,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+import started
 
 from quizkit.cli import common
 from quizkit.cli.demo_options import parsed
@@ -54,15 +55,8 @@ if __name__ == "__main__":
 
 
 def quizkit(*words: object, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*QUIZKIT, "demo", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "QUIZKIT_LANG": "en", "COLUMNS": "80", **environment},
-        timeout=120,
-        check=False,
-    )
+    env = {**os.environ, "QUIZKIT_LANG": "en", "COLUMNS": "80", **environment}
+    return started.quizkit("demo", *words, env=env, cwd=ROOT)
 
 
 @pytest.fixture
@@ -96,9 +90,7 @@ def test_the_list_as_json() -> None:
         demo = find(row["name"])
         assert (row["title"], row["breaks"]) == (demo.law, [*demo.breaks])
         assert bool(row["proves"]) == bool(row["questions"])
-    listed = subprocess.run(
-        [*QUIZKIT, "list", "--json"], capture_output=True, text=True, cwd=ROOT, check=True
-    )
+    listed = started.quizkit("list", "--json", env=os.environ, cwd=ROOT)
     proved = {q["id"] for q in json.loads(listed.stdout)["questions"] if q["proof"]}
     assert {name for row in data["demos"] for name in row["questions"]} == proved
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import started
 from typer.main import get_command
 
 from quizkit.cli.app import app
@@ -155,27 +156,15 @@ def test_a_wrong_line_is_one_sentence_in_the_readers_language(
     tmp_path: Path, line: str, english: str, chinese: str
 ):
     for lang, said in (("en", english), ("zh", chinese)):
-        done = subprocess.run(
-            [sys.executable, "-m", "quizkit", *line.split()],
-            capture_output=True,
-            text=True,
-            env=os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": lang},
-            timeout=60,
-            check=False,
-        )
+        env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": lang}
+        done = started.quizkit(*line.split(), env=env)
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
         assert done.stderr.count("\n") == 1
 
 
 def test_the_language_of_a_line_holds_for_what_is_wrong_in_it(tmp_path: Path):
+    env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
     for words in (["study", "--lang", "zh"], ["study", "--lang=zh"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "quizkit", *words, "--limt"],
-            capture_output=True,
-            text=True,
-            env=os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"},
-            timeout=60,
-            check=False,
-        )
+        done = started.quizkit(*words, "--limt", env=env)
         assert "没有选项 --limt" in done.stderr

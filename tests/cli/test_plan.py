@@ -3,12 +3,12 @@
 import json
 import os
 import subprocess
-import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import started
 
 from quizkit.cli.plan import plan
 from quizkit.errors import UsageError
@@ -47,15 +47,7 @@ class Quizkit:
         }
 
     def run(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "quizkit", *words, "--bank", str(self.bank)],
-            input=given,
-            capture_output=True,
-            encoding="utf-8",
-            env=self.environment,
-            timeout=60,
-            check=False,
-        )
+        return started.quizkit(*words, "--bank", self.bank, env=self.environment, given=given)
 
     def plan(self, *words: str) -> dict[str, Any]:
         done = self.run("plan", "--json", *words)

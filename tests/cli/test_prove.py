@@ -2,8 +2,9 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+
+import started
 
 
 def test_an_unreadable_file_of_a_topic_is_not_hidden_by_a_question_named_beside_it(tmp_path: Path):
@@ -17,8 +18,7 @@ def test_an_unreadable_file_of_a_topic_is_not_hidden_by_a_question_named_beside_
     env = os.environ | {"QUIZKIT_HOME": str(tmp_path / "home"), "QUIZKIT_LANG": "en"}
 
     def run(*more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "quizkit", *words, *more]
-        return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+        return started.quizkit(*words, *more, env=env)
 
     assert run().returncode == 0
     done = run("--topic", "zz")

@@ -4,12 +4,12 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import started
 
 from quizkit.answer import Answer
 from quizkit.diary import Diary
@@ -60,12 +60,9 @@ def _row(number: int, question: str, *, days: float, **more: Any) -> Answer:
 
 
 def stats(place: Path, *words: str, home: str = "home") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "quizkit", "stats", "--bank", str(place / "bank"), *words]
     env = os.environ | {"QUIZKIT_HOME": str(place / home), "COLUMNS": "80", "LC_ALL": "C"}
     env |= {"USER": USER, "LOGNAME": USER}
-    return subprocess.run(
-        command, capture_output=True, encoding="utf-8", env=env, timeout=60, check=False
-    )
+    return started.quizkit("stats", "--bank", place / "bank", *words, env=env)
 
 
 def test_as_json(place: Path):

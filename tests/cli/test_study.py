@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import started
 
 QUESTION = """
 kind: choice
@@ -60,9 +61,7 @@ class Quizkit:
         )
 
     def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        process = self.start(*arguments)
-        output, errors = process.communicate(given, timeout=60)
-        return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
+        return started.quizkit(*arguments, env=self.environment, given=given)
 
     def study(self, *arguments: str, topic: str = "alpha") -> "Session":
         options = ["--bank", str(self.bank), "--topic", topic, "--json", "--seed", "1"]

@@ -3,10 +3,10 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import started
 
 from quizkit.diary import Diary
 from quizkit.mock.sitting import sittings
@@ -17,15 +17,8 @@ RUN = "from quizkit.__main__ import main; main()"
 @pytest.fixture
 def mock(folder: Path, tmp_path: Path):
     def run(*options: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", RUN, "mock", *options, "--bank", str(folder)],
-            env={**os.environ, "QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"},
-            input=typed,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
+        env = {**os.environ, "QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
+        return started.quizkit("mock", *options, "--bank", folder, env=env, given=typed)
 
     return run
 

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import started
 
 from quizkit.answer import Answer
 from quizkit.bank.library import Library
@@ -130,11 +130,8 @@ def test_a_course_begins_where_its_reading_order_does(home: Path):
     with Library([QUESTIONS], cache_folder()) as library:
         order = library.topics()["optim"].order
     env = os.environ | {"QUIZKIT_HOME": str(home), "QUIZKIT_LANG": "en"}
-    command = [sys.executable, "-m", "quizkit", "learn", "optim", "--json"]
-    skip = '{"command": "skip"}\n'
-    done = subprocess.run(
-        command, input=skip * 4, capture_output=True, text=True, env=env, timeout=60, check=True
-    )
+    done = started.quizkit("learn", "optim", "--json", env=env, given='{"command": "skip"}\n' * 4)
+    assert done.returncode == 0
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert said[0]["page"]["title"]
     asked = [line["ask"]["id"] for line in said if "ask" in line]
