@@ -12,6 +12,7 @@ from quizkit.cli.session import open_desk, session
 if TYPE_CHECKING:
     from quizkit.bank.library import Library
     from quizkit.tutor.desk import Desk, Page
+    from quizkit.tutor.verdict import Note
     from quizkit.words import Lang
 
 _LANGS: "tuple[Lang, Lang]" = ("zh", "en")
@@ -81,16 +82,16 @@ def place(
     desk = open_desk(json, plain, spoken)
     with shelves:
         read = _read(desk, _offer(spoken))
-        level = find_level(shelves, desk, read) if read is not None else None
-    if read is not None and level is not None:
+        found = find_level(shelves, desk, read) if read is not None else None
+    if read is not None and found is not None:
         from quizkit.words import say
 
-        typer.echo(say("study.placed", read, level=level), err=True)
+        typer.echo(say(found[0], read, **found[1]), err=True)
         typer.echo(say("study.due_start", read), err=True)
 
 
-def find_level(shelves: "Library", desk: "Desk", lang: "Lang") -> int | None:
-    """Ask the placement's questions, and settle the level they lead to, if they lead to one."""
+def find_level(shelves: "Library", desk: "Desk", lang: "Lang") -> "Note | None":
+    """Ask the placement's questions, settle the level they lead to, if to one, and say which."""
     import os
     from datetime import UTC, datetime
 
@@ -101,9 +102,13 @@ def find_level(shelves: "Library", desk: "Desk", lang: "Lang") -> int | None:
     number = int.from_bytes(os.urandom(4), "big")
     placement = Placement(entries, number, lambda: datetime.now(UTC))
     session(entries, shelves, desk, lambda _cards, _seed: placement, lang=lang, seed=number)
-    if placement.level is not None:
-        settle("level", str(placement.level))
-    return placement.level
+    level = placement.level
+    if level is None:
+        return None
+    settle("level", str(level))
+    if placement.open_above:
+        return "study.placed_top", {"level": level, "higher": level + 1}
+    return "study.placed", {"level": level}
 
 
 def offered(shelves: "Library", desk: "Desk", lang: "Lang") -> "Lang | None":
@@ -120,8 +125,8 @@ def offered(shelves: "Library", desk: "Desk", lang: "Lang") -> "Lang | None":
             case "skip":
                 return page.lang
             case _:
-                level = find_level(shelves, desk, page.lang)
-                return _read(desk, _found(level, page.lang)) if level else page.lang
+                found = find_level(shelves, desk, page.lang)
+                return _read(desk, _found(found, page.lang)) if found else page.lang
 
 
 def _read(desk: "Desk", page: "Page") -> "Lang | None":
@@ -166,13 +171,13 @@ def _introduction(shelves: "Library", slug: str, questions: list[str], lang: "La
     return Page(topic.title, Text(text("zh"), text("en")), lang)
 
 
-def _found(level: int, lang: "Lang") -> "Page":
+def _found(found: "Note", lang: "Lang") -> "Page":
     from quizkit.bank.model import Text
     from quizkit.tutor.desk import Page
     from quizkit.words import say
 
     title = Text(*(say("study.place_title", spoken) for spoken in _LANGS))
-    text = (say("study.placed", spoken, level=level) for spoken in _LANGS)
+    text = (say(found[0], spoken, **found[1]) for spoken in _LANGS)
     return Page(title, Text(*text), lang)
 
 

@@ -51,9 +51,16 @@ class Placement:
         """The level found, or None before anything was answered."""
         if not self._right:
             return None
-        rights = [each.level for each in self._asked if self._right.get(each.id)]
-        backed = [n for n in _LEVELS if sum(level >= n for level in rights) >= _ENOUGH]
+        backed = [n for n in _LEVELS if self._backs(n)]
         return max((n for n in backed if self._chance(n) >= _LIKELY), default=1)
+
+    @property
+    def open_above(self) -> bool:
+        """Whether the level was shown and a higher one cannot be: too few questions ask for it."""
+        level = self.level
+        if level in (None, HIGHEST) or not self._backs(level):
+            return False
+        return sum(each.level > level for each in (*self._left, *self._asked)) < _ENOUGH
 
     def __len__(self) -> int:
         """How many are still to come, if the time lasts."""
@@ -98,6 +105,11 @@ class Placement:
     def follow(self, question: Question, right: bool) -> None:
         """One more answer to go by."""
         self._right[question.id] = right
+
+    def _backs(self, level: int) -> bool:
+        """Whether enough answers at the level, or above, were right."""
+        rights = [each for each in self._asked if self._right.get(each.id)]
+        return sum(each.level >= level for each in rights) >= _ENOUGH
 
     def _next_level(self) -> int:
         """The level of which it is most open whether the learner has it."""

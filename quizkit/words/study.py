@@ -140,6 +140,10 @@ WORDS: Words = {
         "zh": "定级：第 {level} 级。新题从这里开始；要改：quizkit config level N",
         "en": "Level {level}: new questions begin there. To change it: quizkit config level N",
     },
+    "placed_top": {
+        "zh": "定级：第 {level} 级或以上。再难的几乎不出选择题，这里测不出。新题从第 {level} 级开始；想更难：quizkit config level {higher}",
+        "en": "Level {level} or above: what is harder is hardly ever multiple choice, so this cannot tell. New questions begin at level {level}; to begin higher: quizkit config level {higher}",
+    },
     "gone": {
         "zh": "{question} 的文件刚刚没了或读不了，跳过；用 quizkit bank lint 查看",
         "en": "{question} is gone or cannot be read any more; skipped. See quizkit bank lint",

@@ -118,6 +118,22 @@ def test_only_quick_kinds_and_as_many_as_there_are(shelf: list[Entry], question:
     assert (nobody.next(), nobody.level, len(nobody)) == (None, None, 0)
 
 
+def test_a_level_that_too_few_questions_ask_for_is_left_open(
+    shelf: list[Entry], question: Question
+):
+    hardest = [each for each in shelf if each.level == 5]
+    short = [each for each in shelf if each not in hardest[1:]]
+    for questions, knows, found in (
+        (short, 5, (4, True)),
+        (short, 3, (3, False)),
+        (shelf, 5, (5, False)),
+        (shelf, 4, (4, False)),
+        ([each for each in shelf if each.level == 1], 0, (1, False)),
+    ):
+        placement, _ = taken(questions, question, lambda each, up=knows: each.level <= up)
+        assert (placement.level, placement.open_above) == found
+
+
 def test_ten_minutes_are_enough(shelf: list[Entry], question: Question):
     now = [NOW]
     placement = Placement(shelf, 1, lambda: now[0])
