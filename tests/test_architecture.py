@@ -14,7 +14,7 @@ PACKAGE = DEMOS.parent / "quizkit"
 
 # Each room may import itself and what stands to its left.
 ORDER = [
-    {"near", "words"},
+    {"interrupt", "near", "words"},
     {"errors"},
     {"paths", "answer"},
     {"settings"},
