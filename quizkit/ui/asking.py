@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order
 from quizkit.tutor.desk import Command, Given, Moment
-from quizkit.ui.draft import Draft, draft_of
+from quizkit.ui.draft import Draft, draft_of, found_line
 from quizkit.ui.hand import Hand, Press
 from quizkit.ui.keymap import State
 from quizkit.ui.keys import Keyboard
@@ -212,8 +212,10 @@ class Asking:
                     return _unknown(draft)
 
     def _reasons(self, draft: Draft) -> Given | Command:
+        if not found_line(self.moment, draft):
+            return Given(draft.parts)
         told = self._tick(draft, "reasons", "tick")
-        assert not isinstance(told, Draft)  # from here on the line is known to be right or wrong
+        assert not isinstance(told, Draft)  # from here on the line is known to be right
         return told
 
     def _essay(self, draft: Draft) -> Given | Command:

@@ -71,5 +71,14 @@ def draft_of(moment: Moment) -> Draft:
     return Draft(moment.draft)
 
 
+def found_line(moment: Moment, draft: Draft) -> bool:
+    """Whether the line that was chosen of a bug is where it is wrong.
+
+    Only then is anybody asked why: reasons speak of that line, and would mislead who has another.
+    """
+    code = moment.asked.code
+    return code is not None and draft.parts.get("line") in code.changed
+
+
 def _items(value: object) -> Sequence[object]:
     return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()

@@ -8,7 +8,7 @@ from typing import cast
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order
 from quizkit.tutor.desk import Command, CommandName, Given, Interrupted, Moment
 from quizkit.ui import keymap
-from quizkit.ui.draft import Draft, draft_of
+from quizkit.ui.draft import Draft, draft_of, found_line
 from quizkit.ui.keymap import State
 from quizkit.ui.lines import Lines
 from quizkit.ui.parts import help_screen
@@ -96,7 +96,8 @@ class LineAsking:
             if isinstance(line, Command):
                 return line
             draft = Draft({"line": line[0], "reasons": []}, "reasons")
-        return self._ticks(draft, "reasons")
+        found = found_line(self.moment, draft)
+        return self._ticks(draft, "reasons") if found else Given(draft.parts)
 
     def _essay(self, draft: Draft) -> Given | Command:
         written = draft.typed

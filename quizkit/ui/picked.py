@@ -11,7 +11,7 @@ from quizkit.proof.judge import Judged
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import show_value
 from quizkit.tutor.desk import Moment
-from quizkit.ui.draft import Draft
+from quizkit.ui.draft import Draft, found_line
 from quizkit.ui.inline import inline
 from quizkit.ui.parts import RIGHT, WRONG, pairs, short
 from quizkit.words import say
@@ -46,11 +46,12 @@ def _statements(moment: Moment) -> Iterator[tuple[str, Said, bool]]:
         case Choice():
             for index in sorted(given.picked, key=moment.asked.order.index):
                 yield f"options.{index}.claim", question.options[index].text, True
-        case Bug() | Essay() if moment.given is not None:
-            bug = isinstance(question, Bug)
-            part, place = ("reasons", "reasons") if bug else ("points", "rubric")
-            for index, point in enumerate(question.reasons if bug else question.rubric):
-                yield f"{place}.{index}.claim", point.says, index in given.ticks(part)
+        case Bug(reasons=points) if found_line(moment, given):  # others were not asked why
+            for index, point in enumerate(points):
+                yield f"reasons.{index}.claim", point.says, index in given.ticks("reasons")
+        case Essay(rubric=points) if moment.given is not None:
+            for index, point in enumerate(points):
+                yield f"rubric.{index}.claim", point.says, index in given.ticks("points")
         case _:
             pass
 

@@ -149,8 +149,8 @@ WORDS: Words = {
     },
     "line_chosen": {"zh": "第 {line} 行", "en": "line {line}"},
     "reasons_asked": {
-        "zh": "先在心里说出为什么（不用打字），再按数字勾上说到的：",
-        "en": "Say why to yourself (nothing to type), then tick what you said:",
+        "zh": "行找对了。先在心里说出为什么（不用打字），再按数字勾上说到的：",
+        "en": "That is the line. Say why to yourself (nothing to type), then tick what you said:",
     },
     "points_asked": {
         "zh": "对照要点，勾上你说到的（* 是按关键词预勾的，以你自己的判断为准）：",

@@ -45,6 +45,7 @@ def asking(name: str, lang: Lang = "en") -> Moment:
         ("trace", "2\n", "2"),
         ("bug", "5\n1\n", {"line": 5, "reasons": [0]}),
         ("bug", "5\n\n", {"line": 5, "reasons": []}),
+        ("bug", "4\n1\n", {"line": 4, "reasons": []}),
         ("essay", "分母\n好\n\n\n", {"text": "分母\n好", "points": [0], "vetoes": []}),
         ("essay", "分母\n\n2 3\n", {"text": "分母", "points": [1], "vetoes": [0]}),
         ("essay", "分母\n\n0\n", {"text": "分母", "points": [], "vetoes": []}),

@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 
 from quizkit.bank.formula import parse
 from quizkit.bank.functions import Value
-from quizkit.bank.model import Numeric, Question, Text
+from quizkit.bank.model import Bug, Numeric, Question, Text
 from quizkit.bank.reader import Bank
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import ask
@@ -558,6 +558,24 @@ class TestProof:
         shown = drawn(verdict_screen(moment, 100), 100)
         assert "Planted bug: average" in shown
         assert "A check fails: ring equals all_reduce" in shown
+
+    def test_reasons_are_held_against_the_run_where_they_were_asked_for(self):
+        asked = shelf.asked("bug")
+        assert isinstance(asked.question, Bug)
+        first, *others = asked.question.reasons
+        reasons = (replace(first, claim=parse("max_error > 2")), *others)
+        asked = replace(asked, question=replace(asked.question, reasons=reasons))
+        proof = shelf.proof(asked)
+        said = "weigh by the denominators\nThe run measured  max_error = "
+        for given, label in (
+            ({"line": 5, "reasons": [0]}, "You said          "),
+            ({"line": 5, "reasons": []}, "You left out      "),
+            ({"line": 3, "reasons": []}, ""),
+        ):
+            moment = Moment("verdict", asked, "en", 1, given=given, proof=proof)
+            shown = drawn(verdict_screen(replace(moment, verdict=grade(asked, given)), 80), 80)
+            assert (label + said in shown) is bool(label), shown
+            assert ("You " in shown[shown.index("Claim by") :]) is bool(label)
 
     def test_a_claim_that_a_point_repeats_is_said_once(self):
         proof = shelf.proof(shelf.asked("single"))

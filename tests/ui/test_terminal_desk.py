@@ -219,6 +219,24 @@ def test_a_slip_of_the_hand_answers_nothing(sit, written):
     assert written() == [{"given": [3], "right": False}]
 
 
+def test_only_who_has_the_line_of_a_bug_is_asked_why(sit, written):
+    for line, asked in (("3", False), ("5", True)):
+        desk = sit("bug")
+        desk.until("1-5)>")
+        assert "denominators" not in desk.text
+        desk.press(line, "\r")
+        if asked:
+            desk.until("That is the line.")
+            assert "1) [ ] weigh by the denominators" in desk.text
+            desk.press("1", "\r")
+        desk.until("1-4 grade")
+        assert ("weigh by" in desk.text) is False
+        desk.press("q")
+        desk.close()
+    given = [line["given"] for line in written() if "given" in line]
+    assert given == [{"line": 3, "reasons": []}, {"line": 5, "reasons": [0]}]
+
+
 def test_a_real_session_undoes_and_asks_again_just_as_it_was(sit, tmp_path):
     desk = sit("single", "--study", rows=80)
     desk.until("? help")
