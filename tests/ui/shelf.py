@@ -1,7 +1,10 @@
 """Hand-made questions, one of each kind and more, and real runs to hold them against."""
 
 import json
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from quizkit.bank.model import Bug, Question, Trace
 from quizkit.bank.reader import Bank
@@ -24,10 +27,11 @@ _CODE = (
 )
 
 
-def questions() -> dict[str, Question]:
+@cache
+def questions() -> Mapping[str, Question]:
     bank = Bank.load(_HERE / "shelf")
     assert not bank.problems, bank.problems
-    return {question.id.split("/")[1]: question for question in bank.questions.values()}
+    return MappingProxyType({q.id.split("/")[1]: q for q in bank.questions.values()})
 
 
 def code(question: Question) -> Excerpt | None:
