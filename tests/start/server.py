@@ -4,6 +4,7 @@ A request brings the words, the environment and the folder; the three streams of
 pipe, into which its exit status goes.
 """
 
+import atexit
 import gc
 import importlib
 import json
@@ -14,6 +15,7 @@ import select
 import signal
 import socket
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +64,17 @@ def become(words: list[str], env: dict[str, str], folder: str) -> None:
     os.chdir(folder)
     sys.path[0] = folder
     sys.argv[1:] = words
-    runpy.run_module("quizkit", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("quizkit", run_name="__main__", alter_sys=True)
+    except SystemExit as leaving:
+        if not isinstance(leaving.code, int):
+            raise
+        # Everything that was imported need not be taken apart, at half of a short command's cost.
+        threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(leaving.code)
 
 
 if __name__ == "__main__":

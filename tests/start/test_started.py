@@ -21,7 +21,7 @@ LINES = {
     "learn pp --seed 1": "n\n",
     "mock --list": "",
     "plan --json": "",
-    "prove pp/nothing-like-it": "",
+    "prove --topic ppp": "",
     "search bubble": "",
     "show pp/bubble-share --lang zh": "",
     "stats": "",
