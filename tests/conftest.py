@@ -28,6 +28,14 @@ def one_index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         os.environ["QUIZKIT_CACHE"] = before
 
 
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once() -> Iterator[None]:
+    """Processes that tests start keep what they compile: else each of hundreds compiles it all."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        yield
+
+
 @pytest.fixture(scope="session")
 def shipped() -> Bank:
     """The shipped bank, read once for all tests."""
