@@ -183,7 +183,7 @@ class Study:
                 continue
             match reply.name:
                 case "quit":
-                    return not self._queue  # nobody stops short of what is not there
+                    return not self._to_come(sitting)  # nobody stops short of what is not there
                 case "undo":
                     self._take_back(self._past.pop(), None)
                     return True
@@ -273,15 +273,19 @@ class Study:
         self._left[last.turn] = last.anew()
         self._queue.undo(last.turn, then.turn if then else None)
 
+    def _to_come(self, sitting: Sitting) -> int:
+        """How many questions follow, this one once more among them if it went wrong."""
+        wrong = sitting.verdict is not None and not sitting.verdict.right
+        return len(self._queue) + (wrong and self._queue.repeats(sitting.turn))
+
     def _moment(self, sitting: Sitting) -> Moment:
         number = len(self._past) + (sitting.row is None)
-        total, following = number + len(self._queue), None
+        total, following = number + self._to_come(sitting), None
         verdict, card = sitting.verdict, self._memory.cards.get(sitting.question.id)
         if verdict:
             name = self._queue.following(sitting.question, verdict.right)
             if name and (question := self._read(name)):
                 following = ask(question, self._queue.as_next(name).seed)
-            total += not verdict.right and self._queue.repeats(sitting.turn)
         moment = sitting.moment(self.lang, number, total)
         date = card.due if card and verdict else None
         moment = replace(moment, due=date, followup=following, names=self._myths)

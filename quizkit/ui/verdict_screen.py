@@ -199,8 +199,9 @@ def _answers(moment: Moment, plain: bool) -> list[RenderableType]:
             parts = section(say("ui.step_right", lang), numbered(right))
             if not verdict.right:
                 mine = [by_id.get(each, each) for each in Draft(moment.given).steps]
-                rows = [inline(each, plain) for each in mine]
-                parts += section(say("ui.yours", lang), numbered(rows))
+                rows = numbered([inline(each, plain) for each in mine])
+                none = Text(say("ui.no_answer", lang))
+                parts += section(say("ui.yours", lang), rows if mine else none)
             return parts
         case _:
             answers: list[tuple[str, RenderableType]] = [

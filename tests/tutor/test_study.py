@@ -470,6 +470,14 @@ def test_quitting_keeps_everything(room: Room):
     assert len(counted(room.rows())) == 1
 
 
+def test_who_leaves_after_a_wrong_answer_leaves_it_once_more(room: Room):
+    leaving = ([wrong, "quit"], [wrong, "continue", wrong, "quit"], [right, "quit"])
+    ends = [room.study(["pp/stages"], *steps) for steps in leaving]
+    # As the head counts: one of two is not the end.
+    assert [(desk.last.number, desk.last.total) for desk in ends] == [(1, 2), (2, 2), (1, 1)]
+    assert [desk.summary and desk.summary.stopped for desk in ends] == [True, False, False]
+
+
 def test_an_interrupt_leaves_what_was_answered(room: Room):
     def interrupt(_: Moment) -> Reply:
         raise KeyboardInterrupt

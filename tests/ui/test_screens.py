@@ -525,6 +525,7 @@ class TestProof:
         rows = [rf"{n}\) +{row}" if n < 4 else row for n, row in enumerate(told, start=1)]
         assert re.search("\n".join([rf" +{title} +实测值", *rows]), shown), shown
         assert "== (“最后一级” < “第一级”)\n    (4 < 10) == (1 < 2)" in shown
+        assert ("你的答案\n没有作答\n" in shown) is (given is None)
         # One number for two of them, or none for one, does not show an order.
         for last in ("99", "first_backward_1f1b[3]"):
             claims = [pairs[0], pairs[1].replace("makespan_1f1b", last)]
