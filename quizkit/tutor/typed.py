@@ -20,11 +20,13 @@ _EXACT = 1e-9
 _NUMERALS = {numeral: str(n) for n, numeral in enumerate("零一二三四五六七八九十")} | {"两": "2"}
 _NUMBERS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-    "eleven", "twelve",
+    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+    "nineteen",
 )  # fmt: skip
-_SPELT = {word: str(n) for n, word in enumerate(_NUMBERS)} | {"十一": "11", "十二": "12"}
+_TEENS = {f"十{numeral}": str(n) for n, numeral in enumerate("一二三四五六七八九", start=11)}
+_SPELT = {word: str(n) for n, word in enumerate(_NUMBERS)} | _TEENS
 _IN_WORDS = re.compile(
-    rf"(?<![a-z])(?:{'|'.join(_NUMBERS)})(?![a-z])|(?<![二三四五六七八九])十[一二]", re.IGNORECASE
+    rf"(?<![a-z])(?:{'|'.join(_NUMBERS)})(?![a-z])|(?<![二三四五六七八九])十[一二三四五六七八九]", re.IGNORECASE
 )
 _COUNTERS = ("倍", "x", "个", "times")
 

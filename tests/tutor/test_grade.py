@@ -349,6 +349,7 @@ def test_what_is_wrong_with_a_list_of_steps_does_not_tell_their_order(bank: Bank
         ),
         ("0", ["zero", "零"], ["ten", "十"]),
         ("12", ["twelve", "十二", "第十二格"], ["二十二", "二", "twelfth"]),
+        ("16", ["sixteen", "Sixteen", "十六", "第十六格"], ["six", "二十六", "sixteenth"]),
         ("6 GB", [], ["six", "six pieces"]),
         ("second", ["the second"], ["two"]),
     ],
