@@ -26,7 +26,8 @@ _NUMBERS = (
 _TEENS = {f"十{numeral}": str(n) for n, numeral in enumerate("一二三四五六七八九", start=11)}
 _SPELT = {word: str(n) for n, word in enumerate(_NUMBERS)} | _TEENS
 _IN_WORDS = re.compile(
-    rf"(?<![a-z])(?:{'|'.join(_NUMBERS)})(?![a-z])|(?<![二三四五六七八九])十[一二三四五六七八九]", re.IGNORECASE
+    rf"(?<![a-z])(?:{'|'.join(_NUMBERS)})(?![a-z])|(?<![二三四五六七八九])十[一二三四五六七八九]",
+    re.IGNORECASE,
 )
 _COUNTERS = ("倍", "x", "个", "times")
 
