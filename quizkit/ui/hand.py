@@ -41,7 +41,7 @@ class Hand:
             self.keyboard.put_back(typed_ahead())
             self._paint(state, draft, last, prompt)
             while True:
-                key = self.keyboard.read()
+                key = self._read(prompt)
                 if key == "eof":
                     return Command("quit", draft=draft, unsent=draft.unsent)
                 if key == "redraw":
@@ -63,6 +63,15 @@ class Hand:
                     self._paint(state, draft, last, prompt)
                 else:
                     return command, digit
+
+    def _read(self, prompt: str) -> str:
+        """The next key; who interrupts leaves a line that has ended, for whatever is said then."""
+        try:
+            return self.keyboard.read()
+        except KeyboardInterrupt:
+            if prompt:
+                self.screen.add(Text(""))
+            raise
 
     def _command(self, name: str, draft: Draft, digit: int = 0) -> Command | None:
         """A command of the session; a grade brings its digit along, a flag a word.

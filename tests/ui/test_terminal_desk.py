@@ -263,12 +263,13 @@ def test_a_real_session_undoes_and_asks_again_just_as_it_was(sit, tmp_path):
 
 
 def test_ctrl_c_ends_the_session_and_keeps_everything(sit, written):
-    for names in (("single",), ("number",)):
-        desk = sit(*names)
-        desk.until("? help" if names == ("single",) else "answer>")
+    for name, shown in (("single", "? help"), ("number", "answer>"), ("bug", "1-5)>")):
+        desk = sit(name)
+        desk.until(shown)
         assert not desk.echoes
         desk.press("\x03")
         assert desk.close() == 130
+        assert desk.screen.cursor.x == 0  # what is said next has a line of its own
         assert desk.echoes
         assert written()[-1] == {"interrupted": True}
 
