@@ -61,7 +61,8 @@ class LineAsking:
                     return chosen
                 return Given(sorted(order[number - 1] for number in chosen))
             case Order() as question:
-                wanted, every = say("ui.line_order", self.lang), range(len(order), len(order) + 1)
+                wanted = say("ui.line_order", self.lang, last=len(order))
+                every = range(len(order), len(order) + 1)
                 chosen = self._numbers("order", wanted, draft, every, len(order))
                 if isinstance(chosen, Command):
                     return chosen

@@ -188,7 +188,10 @@ WORDS: Words = {
     # Line mode.
     "line_pick": {"zh": "输入 1-{last}", "en": "Answer 1-{last}"},
     "line_several": {"zh": "输入所有正确项，例如 1 3", "en": "All that are right, such as 1 3"},
-    "line_order": {"zh": "依次输入全部步骤，例如 3 1 2", "en": "All steps in order, such as 3 1 2"},
+    "line_order": {
+        "zh": "依次输入全部 {last} 步，例如 {last} 1 2…",
+        "en": "All {last} steps in order, such as {last} 1 2 ...",
+    },
     "line_line": {"zh": "行号 1-{last}", "en": "Line 1-{last}"},
     "line_ticks": {
         "zh": "你说到的编号，例如 1 3；0 表示都没有；直接回车表示 {ticked}",

@@ -59,6 +59,12 @@ def test_every_kind_is_answered_by_lines(name: str, written: str, given: object)
     assert "\x1b" not in told
 
 
+def test_an_order_that_lacks_a_step_is_asked_for_with_how_many_there_are():
+    said, told = meet(asking("order"), "3 1 4\n3 1 4 2\n")
+    assert isinstance(said, Given)
+    assert told.count("All 4 steps in order") == 2
+
+
 @pytest.mark.parametrize("name", shelf.KINDS)
 def test_the_end_of_the_input_quits_kindly(name: str):
     said, told = meet(asking(name), "")
