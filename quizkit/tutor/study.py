@@ -92,7 +92,16 @@ class Study:
         while not stopped and (turn := self._queue.next()):
             sitting = self._left.pop(turn, None) or self._sitting(turn)
             stopped = sitting is not None and not self._question(sitting)
-        summary = self._summary(stopped)
+        cards = self._memory.cards
+        summary = summed_up(
+            self._past,
+            [cards[each.id].due for each in self._entries if each.id in cards],
+            self._clock(),
+            spared=0 if stopped else self._queue.spared,
+            stopped=stopped,
+            lang=self.lang,
+            names=self._myths,
+        )
         self._desk.end(summary)
         return summary
 
@@ -287,18 +296,5 @@ class Study:
             if name and (question := self._read(name)):
                 following = ask(question, self._queue.as_next(name).seed)
         moment = sitting.moment(self.lang, number, total)
-        date = card.due if card and verdict else None
-        moment = replace(moment, due=date, followup=following, names=self._myths)
-        return replace(moment, answer_in=self._elsewhere())
-
-    def _summary(self, stopped: bool) -> Summary:
-        cards = self._memory.cards
-        return summed_up(
-            self._past,
-            [cards[each.id].due for each in self._entries if each.id in cards],
-            self._clock(),
-            spared=0 if stopped else self._queue.spared,
-            stopped=stopped,
-            lang=self.lang,
-            names=self._myths,
-        )
+        moment = replace(moment, followup=following, names=self._myths, answer_in=self._elsewhere())
+        return replace(moment, due=card.due if card and verdict else None)
