@@ -86,6 +86,7 @@ def study(
                 lang=spoken,
                 answer_in=_answer_in(answer_in),
                 seed=seed,
+                command=" ".join(["quizkit study", *names]),
             )
         return
     levels, kinds = _levels(level), _kinds(kind or [])

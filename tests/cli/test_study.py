@@ -186,6 +186,7 @@ def test_an_interrupt_is_130_and_keeps_everything(quizkit: Quizkit):
     ("words", "goes_on"),
     [
         (["study", "--topic", "alpha"], "quizkit study --topic alpha"),
+        (["study", "beta/q2", "alpha/q0"], "quizkit study beta/q2 alpha/q0"),
         (["learn", "alpha", "--no-runs"], "quizkit learn alpha"),
     ],
 )
