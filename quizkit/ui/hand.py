@@ -1,6 +1,7 @@
 """The learner's hand on a terminal: painted screens, keys that mean something, typed text."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import cast, get_args
 
 from rich.console import RenderableType
@@ -37,11 +38,11 @@ class Hand:
 
     def press(self, state: State, draft: Draft, last: int, prompt: str = "") -> Press | Command:
         """Paint, then the next key that means something."""
-        with self.keyboard:
+        with self.keyboard, self._line_ended(prompt):
             self.keyboard.put_back(typed_ahead())
             self._paint(state, draft, last, prompt)
             while True:
-                key = self._read(prompt)
+                key = self.keyboard.read()
                 if key == "eof":
                     return Command("quit", draft=draft, unsent=draft.unsent)
                 if key == "redraw":
@@ -64,10 +65,11 @@ class Hand:
                 else:
                     return command, digit
 
-    def _read(self, prompt: str) -> str:
-        """The next key; who interrupts leaves a line that has ended, for whatever is said then."""
+    @contextmanager
+    def _line_ended(self, prompt: str) -> Generator[None]:
+        """Who interrupts leaves a line that has ended, for whatever is said then."""
         try:
-            return self.keyboard.read()
+            yield
         except KeyboardInterrupt:
             if prompt:
                 self.screen.add(Text(""))
