@@ -11,7 +11,7 @@ from . import early
 early.prepare()
 
 from .commandline import run  # noqa: E402
-from .here import check, device, rank, ranks, refuse  # noqa: E402
+from .here import check, device, join, rank, ranks, refuse  # noqa: E402
 from .load import Break  # noqa: E402
 from .metric import Metric, Metrics, clocked, compared, computed, counted, shared  # noqa: E402
 
@@ -81,6 +81,7 @@ __all__ = [
     "exchange",
     "irecv",
     "isend",
+    "join",
     "max_error",
     "one_process",
     "rank",

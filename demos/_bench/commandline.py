@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import early, interrupt, join, load, report, start, stop
+from . import early, interrupt, load, report, start, stop, torchrun
 
 DEFAULT_RANKS = 4
 
@@ -70,8 +70,8 @@ def answered(path: Path) -> int:
     script = load.Script(path)
     options = parser(script).parse_args()
     change = script.breaks.get(options.broken)
-    if join.joining():
-        ranks = join.world_size(options.ranks)
+    if torchrun.joining():
+        ranks = torchrun.world_size(options.ranks)
     else:
         ranks = (
             options.ranks
@@ -90,8 +90,8 @@ def answered(path: Path) -> int:
     def show(result: report.Report) -> None:
         print(report.as_json(result) if options.json else report.as_text(result, change))
 
-    if join.joining():
-        return join.run(setting, show)
+    if torchrun.joining():
+        return torchrun.run(setting, show)
     interrupt.adopt_strays()
     result = start.run(start.Plan(setting, start.method()))
     show(result)

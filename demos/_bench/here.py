@@ -38,8 +38,28 @@ def settle(here: Here | None) -> None:
 def here() -> Here:
     """This rank."""
     if _here is None:
-        raise RuntimeError("no run is on: the bench calls main; start the file with --ranks N")
+        raise RuntimeError(
+            "no run is on: start a demo with --ranks N, or, in a script of your own, call join()"
+            " after init_process_group()"
+        )
     return _here
+
+
+def join() -> None:
+    """Use the bench from a script of your own, as a rank of the process group it has initialised.
+
+    `device()` is this process's current GPU if the group's backend is nccl, else the CPU.
+    """
+    import torch
+    import torch.distributed as dist
+
+    if not (dist.is_available() and dist.is_initialized()):
+        raise RuntimeError(
+            "no process group yet: call torch.distributed.init_process_group() before join()"
+        )
+    on_gpu = "nccl" in dist.get_backend()
+    place = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
+    settle(Here(dist.get_rank(), dist.get_world_size(), place))
 
 
 def rank() -> int:

@@ -10,7 +10,7 @@ import pytest
 from .conftest import DEMOS, Programs
 
 PAGE = (DEMOS / "README.md").read_text(encoding="utf-8")
-(EXAMPLE,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+EXAMPLE, SCRIPT = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 COMMANDS = re.findall(r"^python demos/ring_sum\.py (.*)$", PAGE, re.MULTILINE)
 
 
@@ -49,6 +49,15 @@ def test_watch_lists_what_the_example_reports(programs: Programs):
     assert re.findall(r"^    (\w+)", watch, re.MULTILINE) == list(report["metrics"])
     assert (code, report["metrics"]["hops"]) == (0, 2)
     assert report["metrics"]["sent_bytes"] == [16_000] * 3
+
+
+@pytest.mark.demo
+def test_a_script_of_ones_own_runs_as_the_page_says(programs: Programs):
+    path = programs.write("mine", SCRIPT)
+    done = programs.run(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=3", path)
+    assert done.returncode == 0, done.stderr
+    expected = [f"{rank} tensor([3., 3., 3.])" for rank in range(3)]
+    assert sorted(done.stdout.splitlines()) == expected
 
 
 def test_every_break_of_the_example_is_run_above():
