@@ -118,10 +118,16 @@ class Builder:
 
     def _mapping(self, node: yaml.MappingNode, kind: Any, place: str) -> dict[str, Any]:
         items: dict[str, Any] = {}
+        failed = False
         for key, child in node.value:
             here = f"{place}.{key.value}" if place else str(key.value)
             self.lines[here] = key.start_mark.line + 1
-            items[str(key.value)] = self._value(child, kind, here)
+            try:
+                items[str(key.value)] = self._value(child, kind, here)
+            except _WrongError:
+                failed = True
+        if failed:
+            raise _WrongError
         return items
 
     def _union(self, node: yaml.Node, kinds: tuple[Any, ...], place: str) -> Any:

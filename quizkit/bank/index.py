@@ -17,8 +17,10 @@ from typing import Any
 from quizkit.bank.entry import Entry, entry
 from quizkit.bank.index_file import opened, writing
 from quizkit.bank.listed import Listed, listed
-from quizkit.bank.model import Problem, Question, Text, Topic
+from quizkit.bank.model import Problem, Question, Retired, Text, Topic
 from quizkit.bank.reader import read, read_myths, read_topic, topic_slugs
+from quizkit.bank.retired import FILE as RETIRED
+from quizkit.bank.retired import read_retired
 from quizkit.bank.search import searched, words
 
 _JUST_NOW = 2_000_000_000  # ns in which a second change could leave the same time stamp
@@ -84,6 +86,15 @@ class Index:
         found = (note for _, note in self._notes("_myths.yaml"))
         return {slug: Text(**said) for note in found for slug, said in note.items()}
 
+    def retired(self) -> dict[str, Retired]:
+        """The ids that are gone."""
+        notes = (json.loads(note) for name, note in self._all_notes() if name == RETIRED)
+        return {
+            name: Retired(Text(**gone["reason"]), gone["see"])
+            for note in notes
+            for name, gone in note.items()
+        }
+
     def problems(self, topics: Iterable[str] | None = None) -> list[Problem]:
         """What is wrong with the files of these topics, or of all."""
         rows = self._db.execute("select topic, problems from files where problems <> '[]'")
@@ -110,10 +121,13 @@ class Index:
         return sorted(found)
 
     def _notes(self, file: str) -> Iterable[tuple[str, Any]]:
-        for name, note in self._db.execute("select name, note from notes order by name"):
+        for name, note in self._all_notes():
             topic, _, kind = name.partition("/")
             if kind == file:
                 yield topic, json.loads(note)
+
+    def _all_notes(self) -> Iterable[tuple[str, str]]:
+        yield from self._db.execute("select name, note from notes order by name")
 
     def _refresh(self, thorough: bool) -> None:
         shelves = dict(self._db.execute("select topic, changed from shelves").fetchall())
@@ -136,6 +150,7 @@ class Index:
                     self._db.execute("insert or replace into shelves values (?, ?)", row)
             else:
                 self._look_at(topic, ("_topic.yaml", "_myths.yaml"))
+        self._look_at("", (RETIRED,))
 
     def _look_through(self, topic: str) -> None:
         query = "select name, changed, size from files where topic = ?"
@@ -153,7 +168,7 @@ class Index:
 
     def _look_at(self, topic: str, files: Sequence[str]) -> None:
         for file in files:
-            name = f"{topic}/{file}"
+            name = f"{topic}/{file}" if topic else file
             known = self._db.execute("select changed, size from files where name = ?", (name,))
             if (known.fetchone() or None) != _stamp(self.folder / name):
                 self._read(name, topic)
@@ -168,6 +183,9 @@ class Index:
             case "_myths.yaml":
                 myths = read_myths(self.folder, topic, problems)
                 self._note(name, {slug: asdict(text) for slug, text in myths.items()})
+            case "_retired.yaml":
+                retired = read_retired(self.folder, problems)
+                self._note(name, {gone: asdict(said) for gone, said in retired.items()})
             case hidden if hidden.startswith("_"):
                 pass
             case _:

@@ -9,7 +9,7 @@ from pathlib import Path
 from quizkit import __version__
 from quizkit.bank.entry import Entry
 
-RECIPE = 4
+RECIPE = 5
 """Counts up whenever the same files would make other lines."""
 
 _MAPPED = 1 << 30  # bytes

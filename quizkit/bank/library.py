@@ -6,7 +6,7 @@ from pathlib import Path
 from quizkit.bank.entry import Entry
 from quizkit.bank.index import Index
 from quizkit.bank.listed import Listed
-from quizkit.bank.model import Problem, Question, Text, Topic
+from quizkit.bank.model import Problem, Question, Retired, Text, Topic
 
 
 class Library:
@@ -43,6 +43,10 @@ class Library:
     def myths(self) -> dict[str, Text]:
         """The misconceptions of all topics."""
         return {slug: each for index in self._indexes for slug, each in index.myths().items()}
+
+    def retired(self) -> dict[str, Retired]:
+        """The ids that are gone from one of the banks; another may still have such a question."""
+        return {name: each for index in self._indexes for name, each in index.retired().items()}
 
     def problems(self, topics: Collection[str] | None = None) -> list[Problem]:
         """What is wrong with the files."""

@@ -22,9 +22,11 @@ from quizkit.bank.model import (
     Question,
     Term,
     Text,
+    Topic,
 )
 from quizkit.bank.nodes import compose
 from quizkit.bank.reader import Bank
+from quizkit.bank.retired import no_question, retired_problems
 from quizkit.bank.rules import Rule
 
 LONGEST_SHARE = 0.6  # of the keys may be the longest option before it becomes a pattern
@@ -52,6 +54,8 @@ def lint(bank: Bank, folder: Path) -> list[Problem]:
             problems.append(Problem(question.file, question.line(place), message))
         for place, message in (*_warnings(question), *language_problems(question, terms)):
             problems.append(Problem(question.file, question.line(place), message, "warning"))
+    problems += _reading_orders(bank, folder)
+    problems += retired_problems(folder, bank.questions)
     problems += [Problem("", 1, message, "warning") for message in _patterns(bank)]
     return problems
 
@@ -75,7 +79,8 @@ def _errors(question: Question, bank: Bank, common: Mapping[str, CommonQuestion]
         if followup.ask == question.id:
             yield f"followups.{index}", "asks itself"
         elif followup.ask not in bank.questions:
-            yield f"followups.{index}.ask", unknown("question", followup.ask, bank.questions)
+            message = no_question(followup.ask, bank.questions, bank.retired)
+            yield f"followups.{index}.ask", message
     for place, myth in myths_of(question):
         if myth not in bank.myths:
             message = unknown("myth", myth, bank.myths)
@@ -83,6 +88,8 @@ def _errors(question: Question, bank: Bank, common: Mapping[str, CommonQuestion]
     for name in question.was:
         if name in bank.questions:
             yield "was", f"`{name}` is still a question"
+        if name in bank.retired:
+            yield "was", f"`{name}` is retired; a rename is not: take it out of one of the two"
     if isinstance(question, Choice):
         for index, option in enumerate(question.options):
             if not option.correct and (option.why is None or option.myth is None):
@@ -92,6 +99,25 @@ def _errors(question: Question, bank: Bank, common: Mapping[str, CommonQuestion]
                 )
     if isinstance(question, Numeric):
         yield from _numeric(question)
+
+
+def _reading_orders(bank: Bank, folder: Path) -> Iterator[Problem]:
+    for slug, topic in bank.topics.items():
+        file = f"{slug}/_topic.yaml"
+        gone = [
+            name
+            for name in topic.order
+            if f"{slug}/{name}" not in bank.questions
+            and not (folder / slug / f"{name}.yaml").exists()  # that one has its own message
+        ]
+        builder = Builder(lambda _line, _message: None)  # what is wrong with the file is known
+        root = compose(folder / file, builder.report) if gone else None
+        if root:
+            builder.build(root, Topic, slug=slug)
+        for name in gone:
+            line = builder.lines.get(f"order.{topic.order.index(name)}", 1)
+            message = no_question(f"{slug}/{name}", bank.questions, bank.retired)
+            yield Problem(file, line, f"`order`: {message}")
 
 
 def _numeric(question: Numeric) -> Iterator[Rule]:

@@ -19,6 +19,7 @@ from quizkit.bank.language import language_problems
 from quizkit.bank.model import Essay, Problem, Question, RubricPoint, Term, Text, Veto
 from quizkit.bank.nodes import compose
 from quizkit.bank.reader import Bank, shelves
+from quizkit.bank.retired import no_question
 from quizkit.bank.rules import Rule
 
 Dimension = Literal["correctness", "numbers", "trade-offs", "rigour", "communication"]
@@ -155,14 +156,14 @@ def read_mock(folder: Path, slug: str, problems: list[Problem]) -> Script | None
     return script if len(problems) == before else None
 
 
-def unasked(script: Script, questions: Mapping[str, Question]) -> Iterator[Rule]:
+def unasked(script: Script, bank: Bank) -> Iterator[Rule]:
     """Each place of the script that asks what this bank does not have, or listens for what the
     question cannot show."""
     for place, station in script.placed():
-        if station.ask is not None and station.ask not in questions:
-            yield f"{place}.ask", unknown("question", station.ask, questions)
+        if station.ask is not None and station.ask not in bank.questions:
+            yield f"{place}.ask", no_question(station.ask, bank.questions, bank.retired)
             continue
-        question = script.question(station, questions)
+        question = script.question(station, bank.questions)
         if question.kind not in _ASKABLE:
             yield f"{place}.ask", f"a mock asks {', '.join(_ASKABLE)}; this is a {question.kind}"
         known = ["right", "wrong", "score", *_points(question)]
@@ -204,7 +205,7 @@ def mock_problems(folder: Path, bank: Bank, terms: Mapping[str, Term]) -> list[P
     for slug in mock_slugs(folder):
         script = read_mock(folder, slug, problems)
         if script is not None:
-            for place, message in (*unasked(script, bank.questions), *_myths(script, bank)):
+            for place, message in (*unasked(script, bank), *_myths(script, bank)):
                 problems.append(Problem(script.file, script.line(place), message))
             for place, message in language_problems(script, terms):
                 problems.append(Problem(script.file, script.line(place), message, "warning"))

@@ -223,6 +223,14 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
+class Retired:
+    """Why a question is gone, and which one to take instead."""
+
+    reason: Text
+    see: str
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Something wrong in a file: where, and what to do about it."""
 

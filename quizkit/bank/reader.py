@@ -10,20 +10,22 @@ from typing import Any
 import yaml
 
 from quizkit.bank.build import Builder, unknown
-from quizkit.bank.model import KINDS, Problem, Question, Text, Topic
+from quizkit.bank.model import KINDS, Problem, Question, Retired, Text, Topic
 from quizkit.bank.nodes import compose
+from quizkit.bank.retired import read_retired
 from quizkit.bank.rules import broken_rules
 from quizkit.errors import BankError
 
 
 @dataclass(frozen=True)
 class Bank:
-    """Questions by id, topics and myths by slug, and what could not be read."""
+    """Questions and retired ids, topics and myths by slug, and what could not be read."""
 
     questions: Mapping[str, Question] = field(default_factory=dict[str, Question])
     topics: Mapping[str, Topic] = field(default_factory=dict[str, Topic])
     myths: Mapping[str, Text] = field(default_factory=dict[str, Text])
     problems: tuple[Problem, ...] = ()
+    retired: Mapping[str, Retired] = field(default_factory=dict[str, Retired])
 
     @classmethod
     def load(cls, folder: Path, topics: Collection[str] | None = None) -> "Bank":
@@ -48,7 +50,8 @@ class Bank:
                     question = read(folder, path, problems)
                     if question:
                         questions[question.id] = question
-        return cls(questions, topics_read, myths, tuple(problems))
+        retired = read_retired(folder, problems)
+        return cls(questions, topics_read, myths, tuple(problems), retired)
 
     def joined(self, other: "Bank") -> "Bank":
         """This bank and another; where both have an id, the other's question counts."""
@@ -57,6 +60,7 @@ class Bank:
             {**self.topics, **other.topics},
             {**self.myths, **other.myths},
             self.problems + other.problems,
+            {**self.retired, **other.retired},
         )
 
 

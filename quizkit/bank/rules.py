@@ -8,13 +8,13 @@ from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Questi
 
 Rule = tuple[str, str]
 _GAP = re.compile(r"\[\[(\w+)\]\]")
-_ID = re.compile(r"[a-z0-9_-]+/[a-z0-9-]+")
+ID = re.compile(r"[a-z0-9_-]+/[a-z0-9-]+")
 MOST_HINTS = 3
 
 
 def broken_rules(question: Question) -> Iterator[Rule]:
     """(place, message) of each rule the question breaks."""
-    if not _ID.fullmatch(question.id):
+    if not ID.fullmatch(question.id):
         yield "", f"`{question.id}`: file names are lower-case words joined by dashes"
     if not 1 <= question.level <= 5:
         yield "level", f"level {question.level}: levels are 1 to 5"

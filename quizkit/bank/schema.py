@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from quizkit.bank.build import hints_of, keys_of
 from quizkit.bank.formula import Formula
-from quizkit.bank.model import KINDS, Question, Text
+from quizkit.bank.model import KINDS, Question, Retired, Text
 
 Schema = dict[str, Any]
 
@@ -37,11 +37,14 @@ _PLAIN: Mapping[type, Schema] = {
 
 
 def schema() -> Schema:
-    """The schema of one question file."""
+    """The schema of one question file; that of `_retired.yaml` is among its definitions."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "quizkit question",
         "oneOf": [_kind(kind, noun) for kind, noun in KINDS.items()],
+        "definitions": {
+            "retired": {"type": "object", "additionalProperties": _noun(Retired)},
+        },
     }
 
 

@@ -1,7 +1,7 @@
 """What every command shares: which language it speaks, and how a failure leaves."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from quizkit.words import Lang
 
 if TYPE_CHECKING:
     from quizkit.bank.library import Library
+    from quizkit.bank.model import Retired
     from quizkit.bank.reader import Bank
 
 _spoken: list[Lang] = []
@@ -82,13 +83,22 @@ def tell_broken(shelves: "Library", topics: Collection[str] | None, lang: Lang) 
 
 def no_question(shelves: "Library", name: str) -> QuizkitError:
     """What to say where a question is named that is not there, or whose file cannot be read."""
-    from quizkit.near import nearest
-
     problems = shelves.problems({name.split("/")[0]})
     broken = [str(each) for each in problems if each.file == f"{name}.yaml"]
     if broken:
         return BankError("question_broken", problems="\n".join(broken))
-    known = [each.id for each in shelves.entries()]
+    return unknown_question(name, [each.id for each in shelves.entries()], shelves.retired())
+
+
+def unknown_question(
+    name: str, known: Collection[str], retired: "Mapping[str, Retired]"
+) -> UsageError:
+    """What to say where a question is named that is not there: was it ever, and what to take."""
+    from quizkit.near import nearest
+
+    if gone := retired.get(name):
+        reason = gone.reason[spoken()].rstrip("。.")
+        return UsageError("question_retired", name=name, reason=reason, see=gone.see)
     return UsageError("question", name=name, hint=nearest(name, known))
 
 

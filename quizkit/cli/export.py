@@ -42,7 +42,8 @@ def anki(
     """Cards for Anki, a deck a topic; importing again updates them and keeps their reviews."""
     from time import time
 
-    from quizkit.export.anki import Note, note, package
+    from quizkit.export.anki import Note, note, package, search
+    from quizkit.words import say
 
     langs = _langs(lang)
     notes: list[Note] = []
@@ -51,8 +52,13 @@ def anki(
         for _, question in _questions(shelves, topic, bank):
             card = left.unless(question, lambda each: note(each, langs))
             notes += [card] if card else []
+        live = {each.id for each in shelves.entries()}
+        gone = [name for name in shelves.retired() if name not in live]
     _write(file, lambda: package(file, notes, time()))
-    _report(file, len(notes), left.names, langs[0], json)
+    _report(file, len(notes), left.names, langs[0], json, retired=gone)
+    if gone and not json:  # importing only adds and updates
+        told = {"count": len(gone), "search": search(gone)}
+        typer.echo(say("export.retired", langs[0], **told), err=True)
 
 
 @export.command()
@@ -199,13 +205,16 @@ def _write(file: Path, write: "Callable[[], object]") -> None:
         raise UsageError("file_write", file=file, reason=reason) from error
 
 
-def _report(file: Path, count: int, left: Sequence[str], lang: "Lang", json: bool) -> None:
+def _report(
+    file: Path, count: int, left: Sequence[str], lang: "Lang", json: bool, **more: object
+) -> None:
     from quizkit.words import say
 
     if json:
         import json as writer
 
         said = {"schema": "quizkit/export/1", "file": str(file), "questions": count, "left": left}
+        said |= more
         typer.echo(writer.dumps(said, ensure_ascii=False))
         return
     typer.echo(say("export.written", lang, count=count, file=file))

@@ -229,7 +229,7 @@ def _script(name: str, banks: list[Path]) -> tuple["Script", "Bank"]:
     if script is not None:
         for folder in folders:
             shelf = shelf.joined(Bank.load(folder, script.topics()))
-        for place, message in unasked(script, shelf.questions):
+        for place, message in unasked(script, shelf):
             problems.append(Problem(script.file, script.line(place), message))
     if script is None or problems:
         raise BankError("mock_broken", problems="\n".join(str(each) for each in problems))

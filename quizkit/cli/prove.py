@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import choose_topics, joined_bank, language
+from quizkit.cli.common import choose_topics, joined_bank, language, unknown_question
 from quizkit.cli.options import Banks, Json, Spoken
 
 if TYPE_CHECKING:
@@ -91,9 +91,7 @@ def _chosen(
     ids: list[str], topics: list[str], everything: bool, banks: list[Path]
 ) -> tuple[list["Question"], list[str]]:
     """The questions asked for, and the files among them that cannot be read."""
-    from quizkit.bank.reader import Bank
     from quizkit.errors import UsageError
-    from quizkit.near import nearest
     from quizkit.paths import QUESTIONS
 
     if not (ids or topics or everything):
@@ -106,8 +104,8 @@ def _chosen(
             broken = [p for p in bank.problems if p.file == f"{name}.yaml"]
             if broken:
                 return [], [str(problem) for problem in broken]
-            every = Bank.load(QUESTIONS).questions
-            raise UsageError("question", name=name, hint=nearest(name, every))
+            every = joined_bank(banks, None).questions
+            raise unknown_question(name, every, bank.retired)
     questions = [
         question
         for question in bank.questions.values()

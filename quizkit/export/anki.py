@@ -23,6 +23,7 @@ from quizkit.words import Lang
 
 _MODEL = 1_763_700_001
 _FIELDS = ("Question", "Front", "Back")
+_NAME = "quizkit"
 _TABLES = """
 create table col (id integer primary key, crt integer not null, mod integer not null,
     scm integer not null, ver integer not null, dty integer not null, usn integer not null,
@@ -82,6 +83,12 @@ def note(question: Question, langs: Sequence[Lang]) -> Note:
     front, back = _side(leaves, "front"), _side(leaves, "back")
     tags = (f"quizkit::{question.topic}", f"level::{question.level}", f"kind::{question.kind}")
     return Note(question.id, (escape(question.id), front, back), tags)
+
+
+def search(ids: Iterable[str]) -> str:
+    """What finds the notes of these questions in Anki's browser."""
+    wanted = " OR ".join(f"{_FIELDS[0]}:{name}" for name in ids)
+    return f"note:{_NAME} ({wanted})"
 
 
 def package(file: Path, notes: Iterable[Note], now: float) -> None:
@@ -150,7 +157,7 @@ def _model(seconds: int) -> dict[str, Any]:
         "media": [],
     }
     return {
-        "id": _MODEL, "name": "quizkit", "type": 0, "mod": seconds, "usn": -1, "sortf": 0, "did": 1,
+        "id": _MODEL, "name": _NAME, "type": 0, "mod": seconds, "usn": -1, "sortf": 0, "did": 1,
         "css": _STYLE, "latexPre": "", "latexPost": "", "tags": [], "vers": [],
         "req": [[0, "any", [1]]],
         "flds": [{"name": name, "ord": place, **look} for place, name in enumerate(_FIELDS)],

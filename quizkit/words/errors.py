@@ -170,6 +170,10 @@ WORDS: Words = {
         "zh": "没有编号为 {name} 的题。可以试试：{hint}。",
         "en": "There is no question {name}. Try: {hint}.",
     },
+    "question_retired": {
+        "zh": "{name} 这道题已经下线：{reason}。请改做 {see}",
+        "en": "{name} is retired: {reason}. Take {see} instead",
+    },
     "bank_folder": {
         "zh": "{folder} 里的题读不了：{reason}。检查 --bank 后面的目录",
         "en": "Cannot read the questions in {folder}: {reason}. Check the folder after --bank",
