@@ -176,17 +176,21 @@ def test_a_pipeline_is_drawn_and_said_to_be_simulated(tmp_path: Path):
     assert "No such file" in refused.stderr
 
 
-def test_an_order_of_ones_own_is_played_under_its_own_name(tmp_path: Path):
-    order = tmp_path / "mine.txt"
+@pytest.mark.parametrize("room", [0, 1, 9, 10, 20])
+def test_an_order_of_ones_own_is_played_under_its_own_name(tmp_path: Path, room: int):
+    # The line that names the file wraps at 80 columns: anywhere in the name, or right behind it.
+    folder = tmp_path / ("x" * (1 + (80 - room - len(f"{tmp_path}/x/mine.txt:")) % 80))
+    folder.mkdir()
+    order = folder / "mine.txt"
     order.write_text("F0 F1 B0 B1\nF0 B0 F1 B1\n", encoding="utf-8")
     words = ("calc", "pipeline", "--stages", "2", "--microbatches", "2", "--order", str(order))
     done = run(tmp_path, *words)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "mine.txt: simulated" in done.stdout.replace("\n", "")
+    assert f"{order}:simulated" in "".join(done.stdout.split())
     order.write_text("F0 F1 B0 B1\nB0 F0 F1 B1\n", encoding="utf-8")
     done = run(tmp_path, *words)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "mine.txt:2" in done.stderr
+    assert f"{order}:2" in "".join(done.stderr.split())
 
 
 def answers(home: Path) -> list[dict[str, Any]]:

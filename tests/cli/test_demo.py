@@ -6,7 +6,6 @@ import pty
 import signal
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
@@ -202,8 +201,10 @@ def test_a_broken_file_is_told_with_its_line(tiny: Path) -> None:
 def test_without_torch_every_run_says_how_to_get_it(tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     bare.mkdir()
-    for entry in Path(sysconfig.get_path("purelib")).iterdir():
-        if not entry.name.startswith("torch"):
+    # An environment made with --system-site-packages finds its packages in several folders.
+    places = [Path(each) for each in sys.path if each.endswith(("site-packages", "dist-packages"))]
+    for entry in (each for place in places for each in place.iterdir()):
+        if not (entry.name.startswith("torch") or (bare / entry.name).exists()):
             (bare / entry.name).symlink_to(entry)
     start = (
         f"import sys; sys.path += [{str(ROOT)!r}, {str(bare)!r}]; "

@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ def become(words: list[str], env: dict[str, str], folder: str) -> None:
     signal.alarm(PATIENCE)
     os.environ.clear()
     os.environ.update(env)
+    time.tzset()  # an interpreter of its own reads TZ when it starts
     os.chdir(folder)
     sys.path[0] = folder
     sys.argv[1:] = words

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -104,7 +104,7 @@ def test_the_verdict_is_said_in_words(name: str):
 
 
 def test_plain_words_are_joined_as_their_language_joins_them():
-    when = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    when = datetime(2026, 3, 1, 12).astimezone()
     chinese, english = (
         drawn(verdict_screen(judged("single", lang, due=when), 80, plain=True)) for lang in LANGS
     )
@@ -167,7 +167,7 @@ def test_a_letter_of_the_explanation_is_given_its_number():
 
 
 def test_the_end_says_first_what_has_ended_and_last_what_comes():
-    when = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    when = datetime(2026, 3, 1, 12).astimezone()
     summary = Summary(7, 2, 0, 90.0, (), {"as-if-one-word " * 6: 1}, 0, when, "en")
     shown = drawn(summary_screen(summary))
     assert shown.startswith("\nThat was all of it: 7 answered, 2 right, 2 min\n")
