@@ -16,7 +16,7 @@ PACKAGE = DEMOS.parent / "quizkit"
 ORDER = [
     {"interrupt", "near", "words"},
     {"errors"},
-    {"paths", "answer"},
+    {"paths", "answer", "safe_file"},
     {"settings"},
     {"calc"},
     {"bank", "lab", "diary"},

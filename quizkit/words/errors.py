@@ -128,6 +128,15 @@ WORDS: Words = {
         "en": "This run of demo {demo} measured no timeline, so there is nothing to draw",
     },
     "file_write": {"zh": "写不了 {file}：{reason}", "en": "Cannot write {file}: {reason}"},
+    "file_read": {"zh": "读不了 {file}：{reason}", "en": "Cannot read {file}: {reason}"},
+    "file_kind": {
+        "zh": "{file} 不是普通文件（是目录、管道或设备），没有动它。换一个文件名",
+        "en": "{file} is no regular file (a folder, a pipe or a device) and was left alone. Name another",
+    },
+    "file_large": {
+        "zh": "{file} 超过 {limit} 字节，没有读",
+        "en": "{file} holds more than {limit} bytes and was not read",
+    },
     "torch_missing": {
         "zh": "跑 demo 需要 PyTorch，这个环境里没有。请先安装：{python} -m pip install torch numpy",
         "en": "Demos need PyTorch, and this environment has none. Install it: {python} -m pip install torch numpy",
