@@ -3,12 +3,21 @@
 from dataclasses import replace
 
 from quizkit.answer import Card
+from quizkit.bank.model import Cloze, Essay, Numeric, Question, Trace
 from quizkit.tutor.desk import Command
 from quizkit.tutor.memory import LEECH
 from quizkit.tutor.record import Recorder
 from quizkit.tutor.sitting import Sitting
 from quizkit.tutor.verdict import Note
 from quizkit.words import Lang
+
+_SPELT = (Numeric, Cloze, Trace, Essay)
+"""What is answered in the learner's own words or figures, which may have been misread."""
+
+
+def disputable(question: Question, given: object) -> bool:
+    """Whether "I was right" makes sense: something was typed, so it may have been misread."""
+    return isinstance(question, _SPELT) and given is not None
 
 
 def corrected(recorder: Recorder, sitting: Sitting, command: Command) -> bool:
@@ -23,9 +32,15 @@ def corrected(recorder: Recorder, sitting: Sitting, command: Command) -> bool:
         case "grade" if command.value in (1, 2, 3, 4):
             sitting.row = recorder.grade(sitting.row, int(str(command.value)))
             return True
-        case "right" if not sitting.row.right:
+        case "right" if sitting.row.right:
+            sitting.message = ("study.right_already", {})
+        case "right" if not disputable(sitting.question, sitting.given):
+            sitting.message = ("study.right_exact", {})
+        case "right":
             sitting.row = recorder.right(sitting.row)
-            sitting.verdict = replace(sitting.verdict, right=True, score=1.0, myth=None, trap=None)
+            # The notes said what was missing.
+            verdict = replace(sitting.verdict, right=True, score=1.0, notes=())
+            sitting.verdict = replace(verdict, myth=None, trap=None)
             sitting.message = ("study.you_were_right", {})
             return True
         case _:

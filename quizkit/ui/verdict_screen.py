@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Order, Trace
+from quizkit.tutor.corrected import disputable
 from quizkit.tutor.desk import Moment
 from quizkit.tutor.verdict import Note, Verdict
 from quizkit.ui.code import listing
@@ -71,7 +72,7 @@ def nothing_to_show(moment: Moment) -> list[str]:
     if verdict is None:
         return ["hint"] if moment.hints_shown >= len(question.hints) else []
     empty = {
-        "right": verdict.right,
+        "right": verdict.right or not disputable(question, moment.given),
         "prove": question.proof is None,
         "why": not explains_options(question),
         "say": question.say is None,

@@ -105,6 +105,11 @@ WORDS: Words = {
         "zh": "记为答对，并标记了本题。",
         "en": "Counted as right, and the question is flagged.",
     },
+    "right_already": {"zh": "本来就算答对了。", "en": "It counts as right already."},
+    "right_exact": {
+        "zh": "这里没有会被读错的写法，不能改判；觉得题目有问题，按 f 标记。",
+        "en": "Nothing here can have been misread. If the question is wrong, flag it: f.",
+    },
     "undone": {
         "zh": "已撤销 {question} 的作答，再来一次。",
         "en": "The answer to {question} is undone; here it is again.",

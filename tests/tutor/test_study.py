@@ -356,23 +356,44 @@ def test_what_made_the_grade_low_is_said_until_the_learner_grades(room: Room):
 
 
 def test_i_was_right_is_recorded_and_flags_the_question(room: Room):
-    desk = room.study(STAGES, wrong, "right", "right", "continue")
+    gaps = Given({"gap1": "全部相加", "gap2": "1/2", "gap3": "16 GB", "gap4": "1F1B"})
+    desk = room.study(["pp/cloze"], gaps, "right", "right", "continue")
     first, second = room.rows()
     assert (first.right, second.right, second.score, second.grade) == (False, True, 1.0, 3)
     assert counted(room.rows()) == [second]
     assert flagged(room.rows()) == [second]
-    shown = desk.met[2]
+    before, shown = desk.met[1], desk.met[2]
+    assert before.verdict
+    assert before.verdict.notes == (("study.gaps", {"gaps": "1"}),)
     assert shown.verdict
-    assert (shown.verdict.right, shown.verdict.myth) == (True, None)
+    # Nothing that spoke against the answer is left on the screen.
+    assert (shown.verdict.right, shown.verdict.myth, shown.verdict.notes) == (True, None, ())
     assert shown.message == ("study.you_were_right", {})
+    assert desk.met[3].message == ("study.right_already", {})
     # What was right after all does not come back.
     assert len(desk.met) == 4
     assert desk.summary
     assert desk.summary.right == 1
 
 
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("pp/stages", Given([1])),
+        ("pp/bubble-parts", Given([0, 3])),
+        ("pp/order", Given(["step", "backward", "send", "forward"])),
+        ("comm/ring-share", "continue"),  # not known: there is no answer to be right
+    ],
+)
+def test_what_cannot_be_misread_is_not_right_after_all(room: Room, question: str, given: Step):
+    desk = room.study([question], given, "right", "quit")
+    assert [row.right for row in room.rows()] == [False]
+    assert desk.met[2].verdict == desk.met[1].verdict
+    assert desk.met[2].message == ("study.right_exact", {})
+
+
 def test_undo_after_a_correction_forgets_it_all(room: Room):
-    room.study(STAGES, wrong, "right", "undo")
+    room.study(["comm/ring-share"], Given("0.1"), "right", "undo")
     assert counted(room.rows()) == []
     assert flagged(room.rows()) == []
 
@@ -392,8 +413,12 @@ def test_a_wrong_answer_keeps_its_myth(room: Room):
     assert desk.met[1].verdict
     assert first.myth == graded.myth == desk.met[1].verdict.myth == "1f1b-cuts-bubble"
     assert (graded.note, graded.grade) == ("grade\nmyth: 1f1b-cuts-bubble", 2)
-    room.study(["pp/stages"], wrong, "right", "quit")
-    assert room.rows()[-1].myth is None
+
+
+def test_a_number_that_was_right_after_all_has_no_myth(room: Room):
+    room.study(["comm/ring-share"], lambda m: Given(repr(m.asked.answer() / 2)), "right", "quit")
+    first, mended = room.rows()
+    assert (first.myth, mended.myth) == ("half-ring", None)
     assert [row.note for row in flagged(room.rows())] == ["i-was-right"]
 
 

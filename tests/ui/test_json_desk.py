@@ -299,14 +299,22 @@ def test_proof_why_and_say_are_about_the_last_verdict(bank: Bank, tmp_path: Path
 
 
 def test_the_last_verdict_can_still_be_asked_about(bank: Bank, tmp_path: Path):
-    lines = [{"answer": [1]}, {"command": "why"}, {"command": "right"}, {"command": "undo"}]
-    printed = session(bank, tmp_path, ["pick"], *lines, {"answer": [0]}, patience=5.0)
+    lines = [{"answer": "0.375"}, {"command": "why"}, {"command": "right"}, {"command": "undo"}]
+    printed = session(bank, tmp_path, ["share"], *lines, {"answer": "3/11"}, patience=5.0)
     # Right after all: so it is not asked again, and the second verdict is the last.
     kinds = ["ask", "verdict", "message", "ask", "why", "message", "verdict"]
     kinds += ["message", "ask", "verdict"]
     assert words(printed)[: len(kinds)] == kinds
-    assert [o["why"] for o in printed[4]["why"]["options"] if o["id"] == 1] == ["the bubble stays"]
+    assert [trap["myth"] for trap in printed[4]["why"]["traps"]] == ["overhead"]
     assert printed[-1]["end"]["right"] == 1
+
+
+def test_a_pick_is_not_right_after_all_and_that_is_said(bank: Bank, tmp_path: Path):
+    lines = [{"answer": [1]}, {"command": "right"}, {"answer": [1]}]
+    printed = session(bank, tmp_path, ["pick"], *lines, patience=5.0)
+    errors = [each["error"]["key"] for each in printed if "error" in each]
+    assert errors == ["study.right_exact"]
+    assert printed[-1]["end"]["right"] == 0
 
 
 def test_a_command_after_the_very_last_verdict(bank: Bank, tmp_path: Path):

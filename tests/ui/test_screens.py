@@ -661,7 +661,8 @@ def test_a_key_that_leads_nowhere_is_not_offered(name: str):
     moment = judged(name)
     idle = nothing_to_show(moment)
     assert moment.verdict
-    assert ("right" in idle) is moment.verdict.right
+    spelt = name in ("number", "cloze", "trace", "essay")
+    assert ("right" in idle) is (moment.verdict.right or not spelt)
     assert ("prove" in idle) is (moment.question.proof is None)
     labels = {each.command: each.label("en") for each in keymap.KEYMAP}
     offered = {item.partition(" ")[2] for item in keymap.footer("verdict", "en", without=idle)}
