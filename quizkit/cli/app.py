@@ -29,7 +29,7 @@ from quizkit.cli import (
     stats,
     study,
 )
-from quizkit.cli.common import language, spoken
+from quizkit.cli.common import language, spoken, tell
 from quizkit.cli.help import dress, word
 from quizkit.interrupt import INTERRUPTED
 from quizkit.words import say
@@ -82,7 +82,7 @@ def start(
         due.due()
         lang, placed = language(), settings()["level"].origin != "default"
         steps = say("study.next_steps", lang)
-        typer.echo("\n" + (steps if placed else say("study.first_step", lang) + "\n" + steps))
+        tell("\n" + (steps if placed else say("study.first_step", lang) + "\n" + steps))
 
 
 def run() -> int:
@@ -129,5 +129,5 @@ def _said(words: list[str]) -> str | None:
 
 
 def _fail(error: "QuizkitError") -> int:
-    typer.echo(f"quizkit: {error.message(spoken())}", err=True)
+    tell(f"quizkit: {error.message(spoken())}", err=True)
     return error.exit_code

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import choose_topics, language
+from quizkit.cli.common import choose_topics, language, tell
 from quizkit.cli.flags import flags
 from quizkit.cli.options import Json, Spoken
 
@@ -102,7 +102,7 @@ def new(
         path.write_text(template(known[kind]), encoding="utf-8")
     except OSError as error:
         raise UsageError("question_write", path=path, reason=error.strerror or "") from error
-    typer.echo(say("bank.new", spoken, path=path))
+    tell(say("bank.new", spoken, path=path))
 
 
 @bank.command()

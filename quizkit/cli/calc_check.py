@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 import typer
 
+from quizkit.cli.common import tell
 from quizkit.words import Lang, say
 
 
@@ -31,5 +32,5 @@ def check(json: bool, plain: bool, lang: Lang) -> int:
         from quizkit.ui.triple_screen import show
 
         show(console(plain), rows, lang, plain)
-        typer.echo(say("check.counts", lang, **told), err=True)
+        tell(say("check.counts", lang, **told), err=True)
     return 1 if told["differ"] else 3 if told["skipped"] else 0

@@ -8,8 +8,6 @@ from hashlib import sha256
 from itertools import product
 from random import Random
 
-import typer
-
 from quizkit.bank.entry import entry
 from quizkit.bank.formula import parse
 from quizkit.bank.functions import is_number
@@ -18,6 +16,7 @@ from quizkit.calc import sheets
 from quizkit.calc.figure import Figure, Value
 from quizkit.calc.sheet import CalcError, Quiz, Sheet, Worked, option
 from quizkit.cli.calc_options import parsed
+from quizkit.cli.common import tell
 from quizkit.cli.laboratory import Laboratory
 from quizkit.cli.session import open_desk
 from quizkit.diary import Diary
@@ -54,7 +53,7 @@ def ask(sheet: Sheet, words: Sequence[str], json: bool, plain: bool, lang: Lang)
             session.run()
         except KeyboardInterrupt:
             command = f"quizkit calc {sheet.name} --quiz"
-            typer.echo(say("study.left", lang, command=command), err=True)
+            tell(say("study.left", lang, command=command), err=True)
             return INTERRUPTED
     return 0
 

@@ -32,6 +32,20 @@ def spoken() -> Lang:
     return _spoken[-1] if _spoken else language()
 
 
+def tell(text: str, *, err: bool = False) -> None:
+    """Print sentences. On a terminal they break between words; a pipe has each line whole."""
+    import shutil
+    import sys
+
+    import typer
+
+    if (sys.stderr if err else sys.stdout).isatty():
+        from quizkit.ui.linebreak import wrapped
+
+        text = wrapped(text, shutil.get_terminal_size().columns)
+    typer.echo(text, err=err)
+
+
 def choose_topics(folder: Path, banks: Sequence[Path], wanted: Sequence[str]) -> set[str] | None:
     """The topics asked for, or None for all. Raises UsageError for one that does not exist."""
     from quizkit.bank.reader import topic_slugs
@@ -71,14 +85,12 @@ def library(banks: Sequence[Path], *, thorough: bool = True) -> "Library":
 
 def tell_broken(shelves: "Library", topics: Collection[str] | None, lang: Lang) -> None:
     """Say how many files are left out because they cannot be read."""
-    import typer
-
     from quizkit.words import say
 
     problems = shelves.problems(topics)
     broken = {problem.file for problem in problems if problem.severity == "error"}
     if broken:
-        typer.echo(say("study.broken", lang, count=len(broken)), err=True)
+        tell(say("study.broken", lang, count=len(broken)), err=True)
 
 
 def no_question(shelves: "Library", name: str) -> QuizkitError:

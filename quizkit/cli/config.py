@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import language
+from quizkit.cli.common import language, tell
 from quizkit.cli.options import Json, Spoken
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def config(
         file = settle(name, value)
         if not json:
             key = "config.unset" if unset else "config.set"
-            typer.echo(say(key, spoken, name=name, file=file))
+            tell(say(key, spoken, name=name, file=file))
             return
     found = settings()
     rows = found if name is None else {name: found[name]}
@@ -76,7 +76,7 @@ def _tell(name: str, settled: "Settled", lang: "Lang", origin: bool, *, alone: b
         typer.echo(f"{value}{came}")
         return
     typer.echo(f"{name}: {value}{came}")
-    typer.echo(f"  {say(f'config.{name}', lang)}")
+    tell(f"  {say(f'config.{name}', lang)}")
 
 
 def _shown(value: "Value", lang: "Lang") -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quizkit.cli.common import language
+from quizkit.cli.common import language, tell
 from quizkit.cli.options import Json, Spoken
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ def _merge(path: Path, source: Path, json: bool, lang: "Lang") -> None:
             {"schema": "quizkit/merge/1", "answers": answers, "events": events, "backup": backup}
         )
         return
-    typer.echo(say("study.merged", lang, answers=answers, events=events))
+    tell(say("study.merged", lang, answers=answers, events=events))
     if kept:
-        typer.echo(say("study.merge_kept", lang, file=kept))
+        tell(say("study.merge_kept", lang, file=kept))
 
 
 def _erase(path: Path, yes: bool, json: bool, lang: "Lang") -> None:
@@ -115,18 +115,18 @@ def _erase(path: Path, yes: bool, json: bool, lang: "Lang") -> None:
         if not sys.stdin.isatty():
             raise UsageError("erase_yes")
         wanted = say("study.erase_word", lang)
-        typer.echo(say("study.erase_ask", lang, file=path, word=wanted), err=True)
+        tell(say("study.erase_ask", lang, file=path, word=wanted), err=True)
         if input("> ").strip() != wanted:
-            typer.echo(say("study.erase_kept", lang), err=True)
+            tell(say("study.erase_kept", lang), err=True)
             raise typer.Exit(1)
     gone = erase(path)
     if json:
         _print({"schema": "quizkit/erased/1", "files": [str(file) for file in gone]})
         return
     for file in gone:
-        typer.echo(say("study.erased", lang, file=file))
+        tell(say("study.erased", lang, file=file))
     if not gone:
-        typer.echo(say("study.erase_nothing", lang, file=path))
+        tell(say("study.erase_nothing", lang, file=path))
 
 
 def _print(said: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 import typer
 
-from quizkit.cli.common import language
+from quizkit.cli.common import language, tell
 from quizkit.cli.options import Json, Spoken
 
 
@@ -59,5 +59,5 @@ def doctor(
             typer.echo(f"{say(f'doctor.{name}', spoken)}: {shown}")
         if found.problem:
             advice = say(f"doctor.{found.problem}", spoken, python=sys.executable)
-            typer.echo(advice, err=True)
+            tell(advice, err=True)
     raise typer.Exit(3 if found.problem else 0 if writable else 4)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quizkit.cli.common import choose_topics, language, library, tell_broken
+from quizkit.cli.common import choose_topics, language, library, tell, tell_broken
 from quizkit.cli.options import Banks, Json, Spoken, Topics
 
 if TYPE_CHECKING:
@@ -80,13 +80,13 @@ def _print_json(found: "Agenda") -> None:
 def _print_lines(found: "Agenda", lang: "Lang") -> None:
     from quizkit.words import say
 
-    typer.echo(say("study.due", lang, due=len(found.due), new=found.new))
+    tell(say("study.due", lang, due=len(found.due), new=found.new))
     width = max((len(shelf.topic) for shelf in found.shelves), default=0)
     for shelf in found.shelves:
         counts = say("study.due_topic", lang, due=shelf.due, new=shelf.new, known=shelf.known)
         typer.echo(f"  {shelf.topic:{width}}  {counts}")
     if not found.due and found.next_due:
         date = f"{found.next_due.astimezone():%Y-%m-%d %H:%M}"
-        typer.echo(say("study.due_next", lang, date=date))
+        tell(say("study.due_next", lang, date=date))
     if found.due or found.new:
-        typer.echo(say("study.due_start", lang))
+        tell(say("study.due_start", lang))

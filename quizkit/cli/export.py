@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from quizkit.cli.common import choose_topics, language, library
+from quizkit.cli.common import choose_topics, language, library, tell
 from quizkit.cli.options import Banks, Json, Spoken, Topics
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def _report(
         said |= more
         typer.echo(writer.dumps(said, ensure_ascii=False))
         return
-    typer.echo(say("export.written", lang, count=count, file=file))
+    tell(say("export.written", lang, count=count, file=file))
     _tell_left(left, lang)
 
 
@@ -226,4 +226,4 @@ def _tell_left(left: Sequence[str], lang: "Lang") -> None:
 
     if left:
         names = ", ".join(left)
-        typer.echo(say("export.left_out", lang, count=len(left), names=names), err=True)
+        tell(say("export.left_out", lang, count=len(left), names=names), err=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quizkit.cli.common import language, library
+from quizkit.cli.common import language, library, tell
 from quizkit.cli.options import Json, Spoken
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def flags(
         date = row.at.astimezone().date().isoformat()
         typer.echo(f"{row.question}  {date}  {row.bank_hash}  {_comment(row, spoken)}")
     if write:
-        typer.echo(say("bank.flags_written", spoken, count=len(found), file=write), err=True)
+        tell(say("bank.flags_written", spoken, count=len(found), file=write), err=True)
     elif not found:
-        typer.echo(say("bank.no_flags", spoken), err=True)
+        tell(say("bank.no_flags", spoken), err=True)
 
 
 def _comment(row: "Answer", lang: "Lang") -> str:

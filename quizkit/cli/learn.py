@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import choose_topics, language, library
+from quizkit.cli.common import choose_topics, language, library, tell
 from quizkit.cli.options import Banks, JsonLines, LineByLine, Spoken
 from quizkit.cli.session import open_desk, session
 
@@ -86,8 +86,8 @@ def place(
     if read is not None and found is not None:
         from quizkit.words import say
 
-        typer.echo(say(found[0], read, **found[1]), err=True)
-        typer.echo(say("study.due_start", read), err=True)
+        tell(say(found[0], read, **found[1]), err=True)
+        tell(say("study.due_start", read), err=True)
 
 
 def find_level(shelves: "Library", desk: "Desk", lang: "Lang") -> "Note | None":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import language
+from quizkit.cli.common import language, tell
 from quizkit.cli.options import Banks, Json, LineByLine, Spoken
 from quizkit.interrupt import INTERRUPTED
 
@@ -80,7 +80,7 @@ def _start(
         desk = _desk(json, plain)
         ledger = begin(script, diary, desk, SystemClock(), lang, minutes)
         if ledger is None:
-            typer.echo(say("mock.not_begun", lang), err=True)
+            tell(say("mock.not_begun", lang), err=True)
             raise typer.Exit(INTERRUPTED)
         _hold(Interview(script, shelf.questions, desk, ledger), shelf, json, plain)
 
@@ -97,7 +97,7 @@ def _still_open(lang: "Lang") -> None:
     with Diary(diary_file()) as diary:
         for left in [each for each in sittings(diary) if each.card is None][:1]:
             date = f"{left.at.astimezone():%Y-%m-%d %H:%M}"
-            typer.echo(say("mock.unfinished", lang, script=left.script, date=date), err=True)
+            tell(say("mock.unfinished", lang, script=left.script, date=date), err=True)
 
 
 def _resume(
@@ -140,7 +140,7 @@ def _hold(interview: "Interview", shelf: "Bank", json: bool, plain: bool) -> Non
     except KeyboardInterrupt:
         card = None
     if card is None:
-        typer.echo(say("mock.left", lang), err=True)
+        tell(say("mock.left", lang), err=True)
         raise typer.Exit(INTERRUPTED)
     if json:
         _print(printed(card, lang))

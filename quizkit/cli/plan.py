@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quizkit.cli.common import choose_topics, language, library, own_banks
+from quizkit.cli.common import choose_topics, language, library, own_banks, tell
 from quizkit.cli.options import Banks, Json, Spoken, Topics, Unboxed
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _save(day: date, minutes: int, aimed: str | None, topics: Sequence[str], lan
     settle("interview_for", aimed)
     settle("interview_topics", ", ".join(topics) or None)
     file = settle("minutes", str(minutes))
-    typer.echo(say("plan.saved", lang, file=file), err=True)
+    tell(say("plan.saved", lang, file=file), err=True)
 
 
 def _print(found: "Outlook", aim: "Aim", aimed: str | None) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import choose_topics, joined_bank, language, unknown_question
+from quizkit.cli.common import choose_topics, joined_bank, language, tell, unknown_question
 from quizkit.cli.options import Banks, Json, Spoken
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ def prove(
 
         for problem in problems:
             typer.echo(problem, err=True)
-        typer.echo(say("prove.counts", spoken, **counts), err=True)
+        tell(say("prove.counts", spoken, **counts), err=True)
         if mutations:
             killed = sum(each.killed for each in mutations)
             survived = sum(len(each.survived) for each in mutations)
-            typer.echo(say("prove.mutants", spoken, killed=killed, survived=survived), err=True)
+            tell(say("prove.mutants", spoken, killed=killed, survived=survived), err=True)
     raise typer.Exit(1 if counts["failed"] or problems else 3 if counts["skipped"] else 0)
 
 

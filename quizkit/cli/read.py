@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import choose_topics, language, library, no_question
+from quizkit.cli.common import choose_topics, language, library, no_question, tell
 from quizkit.cli.options import Banks, Json, Spoken, Topics, Unboxed
 
 if TYPE_CHECKING:
@@ -122,9 +122,9 @@ def search(
         console(plain=plain).print(table(found, spoken))
         if len(names) > limit:
             more = {"more": len(names) - limit, "limit": len(names)}
-            typer.echo(say("bank.more_found", spoken, **more), err=True)
+            tell(say("bank.more_found", spoken, **more), err=True)
     else:
-        typer.echo(say("bank.none_found", spoken, text=wanted), err=True)
+        tell(say("bank.none_found", spoken, text=wanted), err=True)
         raise typer.Exit(1)
 
 
@@ -159,7 +159,7 @@ def glossary(
     elif found:
         console(plain=plain).print(term_table(found, spoken))
     else:
-        typer.echo(say("bank.no_term", spoken, text=" ".join(text or [])), err=True)
+        tell(say("bank.no_term", spoken, text=" ".join(text or [])), err=True)
         raise typer.Exit(1)
 
 

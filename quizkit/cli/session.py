@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from quizkit.cli.common import tell
 from quizkit.interrupt import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -78,13 +79,13 @@ def session(
             myths=shelves.myths(),
         )
         if done and not study.left:
-            typer.echo(say(done[0], lang, **done[1]))
+            tell(say(done[0], lang, **done[1]))
             return
         lab.warm_soon()
         try:
             study.run()
         except KeyboardInterrupt:
-            typer.echo(say("study.left", study.lang, command=command), err=True)
+            tell(say("study.left", study.lang, command=command), err=True)
             raise typer.Exit(INTERRUPTED) from None
 
 

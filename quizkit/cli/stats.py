@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quizkit.cli.common import choose_topics, language, library
+from quizkit.cli.common import choose_topics, language, library, tell
 from quizkit.cli.options import Banks, Json, LineByLine, Spoken, Topics
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def stats(
         except OSError as error:
             reason = error.strerror or str(error)
             raise UsageError("file_write", file=html, reason=reason) from error
-        typer.echo(say("stats.written", spoken, file=html), err=True)
+        tell(say("stats.written", spoken, file=html), err=True)
     if json:
         _print(found, topics)
     elif not html:

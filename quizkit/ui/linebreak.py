@@ -1,11 +1,13 @@
 """Where a line may break: rich breaks only at spaces, and Chinese has none.
 
 Installed once, for every text rich wraps: between two Chinese characters a line may break, but no
-closing punctuation opens a line and no opening bracket ends one. English comes out as before.
+closing punctuation opens a line and no opening bracket ends one. A command to type stays on one
+line as long as a line can hold it. English comes out as before.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import pairwise
 
 from rich.cells import cell_len
 
@@ -13,6 +15,11 @@ _WIDE = re.compile(
     r"[\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef]"
 )
 _GAP = re.compile(r"\[\d+ $")  # "[2 ____]" is a gap only as long as it is in one piece
+_BEGINS = re.compile(r"(?<![\w/.-])(?:quizkit(?= [a-z-])|[\w/.-]*python[\d.]* -m pip install(?= ))")
+_WORD = re.compile(r" ([!-~]+)")
+_NAMED = 2
+"""Words of a command beside its options: `learn pp`. One more than there are does no harm."""
+_LONGER = ("bank", "config")  # `config level 3`
 _OPENING = frozenset("（《「『【〈〔［｛“‘([{￥")
 _CLOSING = frozenset("，。、；：？！）》」』】〉〕］｝”’…％～·,.;:?!)]}%")
 
@@ -24,13 +31,41 @@ def breaks(text: str, width: int, fold: bool = True) -> list[int]:
     """
     cuts: list[int] = []
     start = 0
+    whole = _whole(text, width)
     while start < len(text):
-        cut = _cut(text, start, width, fold)
+        cut = _cut(text, start, width, fold, whole)
         if cut >= len(text):
             break
         cuts.append(cut)
         start = cut
     return cuts
+
+
+def commands(text: str) -> Iterator[tuple[int, int]]:
+    """Where in a sentence each command to type begins and ends."""
+    for found in _BEGINS.finditer(text):
+        end, before, words = found.end(), "", 0
+        most = _NAMED
+        while word := _WORD.match(text, end):
+            if words >= most and not (word[1].startswith("-") or before.startswith("-")):
+                break
+            most += words == 0 and word[1] in _LONGER
+            before, end, words = word[1], word.end(), words + 1
+            if before[-1] in _CLOSING:
+                break
+        yield found.start(), end
+
+
+def wrapped(text: str, width: int) -> str:
+    """The text with its lines broken, for a terminal that would cut words at its edge.
+
+    A word that is wider than the line, as a path may be, stays whole.
+    """
+    lines: list[str] = []
+    for line in text.split("\n"):
+        cuts = [0, *breaks(line, width, fold=False), len(line)]
+        lines += [line[a:b].rstrip() for a, b in pairwise(cuts)]
+    return "\n".join(lines)
 
 
 def install() -> None:
@@ -40,12 +75,22 @@ def install() -> None:
     rich.text.divide_line = breaks  # pyright: ignore[reportPrivateImportUsage]
 
 
-def _cut(text: str, start: int, width: int, fold: bool) -> int:
+def _whole(text: str, width: int) -> Collection[int]:
+    """Where no line breaks: inside a command, or as much of its beginning as a line can hold."""
+    found: set[int] = set()
+    for begin, end in commands(text):
+        while end > begin and cell_len(text[begin:end]) > width:
+            end = text.rfind(" ", begin, end)
+        found.update(range(begin + 1, end))
+    return found
+
+
+def _cut(text: str, start: int, width: int, fold: bool, whole: Collection[int]) -> int:
     """Where the line that begins at `start` ends."""
     used = 0
     best = 0
     for at, character in enumerate(text[start:], start):
-        if at > start and _may_break(text, at):
+        if at > start and at not in whole and _may_break(text, at):
             best = at
         used += cell_len(character)
         # Spaces may hang over the edge: what prints the line drops them.

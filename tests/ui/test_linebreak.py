@@ -1,15 +1,22 @@
 """Lines break where Chinese and English may, and no character is lost on the way."""
 
 import random
+import re
+import sys
+from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from quizkit import words
 from quizkit.ui import linebreak
 from quizkit.ui.linebreak import breaks
+from quizkit.words import Lang
 
 OPENS_NO_LINE = "，。、；：？！）》」』】”’…"
 ENDS_NO_LINE = "（《「『【“‘"
@@ -80,3 +87,46 @@ def test_rich_breaks_its_lines_by_it():
 def test_a_gap_stays_with_its_number():
     text = "and is idle for [2 ____] slots"
     assert pieces(text, 18) == ["and is idle for ", "[2 ____] slots"]
+
+
+def sentences(lang: Lang) -> list[str]:
+    """Every sentence of the interface that names a command."""
+    rooms = [import_module(f"quizkit.words.{room.name}") for room in iter_modules(words.__path__)]
+    said = [pair[lang] for room in rooms for pair in getattr(room, "WORDS", {}).values()]
+    lines = [line for text in said for line in text.split("\n") if "quizkit " in line]
+    return [re.sub(r"\{\w+\}", "some-name", line) for line in lines]
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("width", [40, 47, 53, 60, 66, 80, 100, 120])
+def test_no_message_breaks_inside_a_command(lang: Lang, width: int):
+    # What a reader would copy: the command's name and what follows it up to its last option.
+    typed = re.compile(
+        r"quizkit(?: [a-z]+)(?:(?: [\w/{}.-]+)? --[a-z-]+(?: [\w{}.-]+)?)*", re.ASCII
+    )
+    seen = 0
+    for text in sentences(lang):
+        cuts = set(breaks(text, width))
+        for found in typed.finditer(text):
+            if cell_len(found[0]) < width:
+                seen += 1
+                assert not cuts & {*range(found.start() + 1, found.end())}, (found[0], width)
+    assert seen > 60
+
+
+def test_a_command_wider_than_the_line_breaks_between_its_words():
+    parts = pieces("再做：quizkit study --topic pp --kind numeric", 24)
+    assert parts == ["再做：", "quizkit study --topic pp ", "--kind numeric"]
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+def test_a_terminal_is_told_in_whole_words(terminal, tmp_path: Path, lang: Lang, columns: int):
+    command = [sys.executable, "-m", "quizkit", "plan", "--lang", lang]
+    at = terminal(command, columns=columns, QUIZKIT_HOME=str(tmp_path))
+    assert at.close() == 2
+    shown = [line for line in at.text.split("\n") if "quizkit plan" in line]
+    example = "quizkit plan --interview 2027-03-01"
+    assert [example in line for line in shown] == [True]
+    if columns > len(example) + len(" --minutes 40"):
+        assert f"{example} --minutes 40" in shown[0]
