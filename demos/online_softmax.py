@@ -18,7 +18,6 @@ Watch
     saved_bytes (shared)        bytes kept for the backward pass of one head: q, k, v, out, lse
     saved_bytes_plain (shared)  bytes plain attention keeps for a head's backward, matrices too
     tiles (shared)              tiles of scores computed going forward, over all heads
-    rescales (shared)           how often a later tile raised a row's maximum, over all heads
     masked_rows (shared)        rows that may look at no key (left padding), over all heads
     overflow_rows (shared)      rows whose sum is inf or 0 if no maximum is taken off, all heads
     matmuls_forward (shared)    matrix products going forward, over all heads: two for each tile
@@ -33,23 +32,8 @@ Run
 from collections import Counter
 from typing import NamedTuple
 
-from _bench import (
-    Break,
-    Metrics,
-    all_gather,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    saved_activations,
-    shared,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_gather, all_reduce, device, max_error, rank, ranks, saved_activations
 
 import torch
 from torch import Tensor
@@ -82,13 +66,14 @@ def online_softmax(row: Tensor, block: int) -> Tensor:
 
 
 class Rule(NamedTuple):
-    """Which keys a row may look at, what is added to its scores, and the size of a tile."""
+    """How scores come about: their scale, the mask, what is added, and the size of a tile."""
 
-    causal: bool
-    padding: int
-    offset: float
-    slope: float
-    block: int
+    scale: float
+    causal: bool = False
+    block: int = 64
+    padding: int = 0
+    offset: float = 0.0
+    slope: float = 0.0
 
 
 def tiles(length: int, block: int) -> list[slice]:
@@ -96,64 +81,97 @@ def tiles(length: int, block: int) -> list[slice]:
     return [slice(start, min(start + block, length)) for start in range(0, length, block)]
 
 
+def tile(x: Tensor, place: slice) -> Tensor:
+    """Some rows of each head. Sums over tiles take fp32 at least: bf16 would round every one."""
+    return x[..., place, :].to(torch.promote_types(x.dtype, torch.float32))
+
+
 def score(q: Tensor, k: Tensor, rows: slice, cols: slice, rule: Rule) -> Tensor:
     """One tile of scores, -inf where a row may not look: at padding and, if causal, ahead."""
     row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
     col = torch.arange(cols.start, cols.stop, device=q.device)
-    scores = q[rows] @ k[cols].T + (rule.offset + rule.slope * col)
-    return scores.masked_fill((col < rule.padding) | (rule.causal & (col > row)), -torch.inf)
+    ahead = col > row + k.shape[-2] - q.shape[-2]  # the last query stands where the last key does
+    scores = tile(q, rows) @ tile(k, cols).mT * rule.scale + (rule.offset + rule.slope * col)
+    return scores.masked_fill((col < rule.padding) | (rule.causal & ahead), -torch.inf)
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, rule: Rule, tally: Counter) -> tuple[Tensor, Tensor]:
-    """Attention in one head: its output, and the log of each row's normaliser."""
-    out, lse = torch.zeros_like(v), q.new_zeros(len(q), 1)
-    for rows in tiles(len(q), rule.block):
+def attend(q: Tensor, k: Tensor, v: Tensor, rule: Rule) -> tuple[Tensor, Tensor]:
+    """Attention of [..., tokens, features]: its output, and the log of each row's normaliser."""
+    out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+    lse = out.new_zeros(q.shape[:-1], dtype=torch.promote_types(q.dtype, torch.float32))
+    earlier = k.shape[-2] - q.shape[-2]  # keys from before the first query, as in a cache
+    for rows in tiles(q.shape[-2], rule.block):
         # Queries outside: a tile of rows has this state to itself and writes its output once.
-        peak, total = torch.full_like(lse[rows], -torch.inf), torch.zeros_like(lse[rows])
-        summed = torch.zeros_like(out[rows])
-        for cols in tiles(rows.stop if rule.causal else len(k), rule.block):
-            before, scores = peak, score(q, k, rows, cols, rule)
+        peak = torch.full_like(lse[..., rows, None], -torch.inf)
+        total = torch.zeros_like(peak)
+        summed = torch.zeros_like(tile(out, rows))
+        for cols in tiles(rows.stop + earlier if rule.causal else k.shape[-2], rule.block):
+            scores = score(q, k, rows, cols, rule)
             peak, total, shrink, weights = absorb(peak, total, scores)
-            summed = shrink * summed + weights @ v[cols]
-            tally["tiles"] += 1
-            tally["rescales"] += int(((peak > before) & (before > -torch.inf)).sum())
+            summed = shrink * summed + weights @ tile(v, cols)
         # One division for each row, at the end. No key at all would be 0 / 0: the output is 0.
-        out[rows] = (summed / total).masked_fill(total == 0, 0.0)
-        lse[rows] = peak + total.log()
+        out[..., rows, :] = (summed / total).masked_fill(total == 0, 0.0)
+        lse[..., rows] = (peak + total.log()).squeeze(-1)
     return out, lse
 
 
 def attend_backward(q, k, v, out, lse, dout: Tensor, rule: Rule) -> list[Tensor]:
     """dq, dk and dv from what the forward pass kept; every tile of weights is made again."""
-    dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+    dq, dk, dv = (torch.zeros_like(x, dtype=lse.dtype) for x in (q, k, v))
     # Weights sum to 1, so softmax takes the weighted mean off a row's gradient. It is dout . out.
-    mean = (dout * out).sum(-1, keepdim=True)
-    for rows in tiles(len(q), rule.block):
-        for cols in tiles(rows.stop if rule.causal else len(k), rule.block):
-            weights = torch.exp(score(q, k, rows, cols, rule) - finite(lse[rows]))
-            dv[cols] += weights.T @ dout[rows]
-            dscores = weights * (dout[rows] @ v[cols].T - mean[rows])
-            dq[rows] += dscores @ k[cols]
-            dk[cols] += dscores.T @ q[rows]
-    return [dq, dk, dv]
+    mean = (dout.to(lse.dtype) * out).sum(-1, keepdim=True)
+    earlier = k.shape[-2] - q.shape[-2]
+    for rows in tiles(q.shape[-2], rule.block):
+        for cols in tiles(rows.stop + earlier if rule.causal else k.shape[-2], rule.block):
+            weights = torch.exp(score(q, k, rows, cols, rule) - finite(lse[..., rows, None]))
+            dv[..., cols, :] += weights.mT @ tile(dout, rows)
+            dweights = tile(dout, rows) @ tile(v, cols).mT
+            dscores = weights * (dweights - mean[..., rows, :]) * rule.scale
+            dq[..., rows, :] += dscores @ tile(k, cols)
+            dk[..., cols, :] += dscores.mT @ tile(q, rows)
+    return [gradient.to(q.dtype) for gradient in (dq, dk, dv)]
+
+
+class TiledAttention(torch.autograd.Function):
+    """For a model: `TiledAttention.apply(q, k, v, True)` is causal attention, of usual scale.
+
+    Where there are more keys than queries, causal means that the last query sees the last key.
+    """
+
+    @staticmethod
+    def forward(ctx, q, k, v, causal=False, rule=None):
+        """Keeps four matrices and a number for each row: nothing of N x N."""
+        ctx.rule = rule or Rule(q.shape[-1] ** -0.5, causal)
+        out, lse = attend(q, k, v, ctx.rule)
+        ctx.save_for_backward(q, k, v, out, lse)
+        return out
+
+    @staticmethod
+    def backward(ctx, dout):
+        """Neither the mask nor the rule has a gradient."""
+        return *attend_backward(*ctx.saved_tensors, dout, ctx.rule), None, None
 
 
 def plain_attention(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, hidden: Tensor) -> Tensor:
     """The textbook's: a whole matrix of scores, a whole matrix of weights."""
-    weights = torch.softmax((q @ k.T + bias).masked_fill(hidden, -torch.inf), dim=-1)
+    scores = q @ k.T / q.shape[-1] ** 0.5 + bias
+    weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
     return weights.masked_fill(hidden, 0.0) @ v  # a row that sees no key was all NaN
 
 
 class Ledger(torch.overrides.TorchFunctionMode):
-    """Watches every torch call made under it: the largest tensor, and the matrix products."""
+    """Watches every torch call made under it: how often which is made, and the largest tensor."""
 
-    largest = matmuls = 0
+    def __init__(self):
+        super().__init__()
+        self.largest = 0
+        self.calls = Counter()
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         if isinstance(result, Tensor):
             self.largest = max(self.largest, result.numel())
-        self.matmuls += function.__name__ in ("matmul", "__matmul__")
+        self.calls[function.__name__.strip("_")] += 1
         return result
 
 
@@ -173,11 +191,9 @@ def main(
         refuse(f"seq, block and dim must be 1 or more, heads {ranks()} or more: one for each rank")
     if not 0 <= padding < seq:
         refuse(f"padding {padding} leaves no key of {seq}: use 0 to {seq - 1}")
-    rule = Rule(causal, padding, offset, slope, block)
-
     torch.manual_seed(seed)
     drawn = torch.randn(4, heads, seq, dim, dtype=torch.float64).to(device())
-    drawn[0] /= dim**0.5  # q carries the scale once, instead of every score
+    rule = Rule(dim**-0.5, causal, block, padding, offset, slope)
     place = torch.arange(seq, dtype=torch.float64, device=device())
     hidden = ((place < padding) | (causal & (place > place[:, None]))).expand(seq, seq)
     blind = hidden.all(-1)
@@ -185,43 +201,48 @@ def main(
     masked = bias.expand(seq, seq).masked_fill(hidden, -torch.inf)
 
     forward, backward, whole = Ledger(), Ledger(), Ledger()
-    tally = Counter(tiles=0, rescales=0, masked_rows=0, overflow_rows=0, nans=0)
+    tally = Counter(tiles=0, masked_rows=0, overflow_rows=0, nans=0)
     errors, saved_bytes, saved_plain = [], 0, 0
     for head in range(rank(), heads, ranks()):
         q, k, v, dout = drawn[:, head]
         with forward:
-            kept = (q, k, v, *attend(q, k, v, rule, tally))
+            out, lse = attend(q, k, v, rule)
         with backward:
-            gradients = attend_backward(*kept, dout, rule)
-        ours = torch.stack([kept[3], *gradients])
-        saved_bytes = sum(tensor.nbytes for tensor in kept)
+            gradients = attend_backward(q, k, v, out, lse, dout, rule)
+        ours = torch.stack([out, *gradients])
+
         leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+        with saved_activations([]) as saved:
+            function = TiledAttention.apply(*leaves, causal, rule)
+            saved_bytes = saved.live_bytes
         with saved_activations([]) as saved, whole:
             plain = plain_attention(*leaves, bias=bias, hidden=hidden)
             saved_plain = saved.live_bytes
-        batch = (x[None] for x in leaves)
-        sdpa = scaled_dot_product_attention(*batch, attn_mask=masked, scale=1.0)[0]
-        textbook, official = (
+        sdpa = scaled_dot_product_attention(*(x[None] for x in leaves), attn_mask=masked)[0]
+        as_function, textbook, official = (
             torch.stack([out, *torch.autograd.grad((out * dout).sum(), leaves)]).detach()
-            for out in (plain, sdpa)
+            for out in (function, plain, sdpa)
         )
 
-        whole_scores = q @ k.T + masked
-        unsafe = torch.exp(whole_scores).sum(-1)  # no maximum subtracted
+        scores = q @ k.T * rule.scale + masked
+        unsafe = torch.exp(scores).sum(-1)  # no maximum subtracted
         tally["overflow_rows"] += int(((unsafe == torch.inf) | (unsafe == 0) & ~blind).sum())
-        tally["masked_rows"] += int((kept[4] == -torch.inf).sum())
+        tally["masked_rows"] += int((lse == -torch.inf).sum())
         tally["nans"] += int(ours.isnan().sum())
         errors.append(
             [
                 max_error(ours[0], textbook[0]),
                 max_error(ours[1:], textbook[1:]),
                 max_error(ours, official),
-                max_error(online_softmax(whole_scores[-1], block), whole_scores[-1].softmax(0)),
+                max_error(online_softmax(scores[-1], block), scores[-1].softmax(0)),
                 float(ours[:2, blind].abs().sum()),
+                int((as_function != ours).sum()),
             ]
         )
 
-    tally.update(matmuls_forward=forward.matmuls, matmuls_backward=backward.matmuls)
+    tally["tiles"] = forward.calls["maximum"]  # each tile raises its rows' maxima once
+    tally["matmuls_forward"] = forward.calls["matmul"]
+    tally["matmuls_backward"] = backward.calls["matmul"]
     worst = torch.tensor(errors, dtype=torch.float64, device=device()).amax(0)
     worst = torch.stack(all_gather(worst)).amax(0).tolist()
     sums = all_reduce(torch.tensor(list(tally.values()), device=device())).tolist()
@@ -235,6 +256,7 @@ def main(
     check("online softmax equals torch.softmax", worst[3], "<", close)
     check("nothing is NaN", found.pop("nans"), "==", 0)
     check("rows without a key give zeros", worst[4], "==", 0)
+    check("the autograd function gives just that", worst[5], "==", 0)
     check("rows without a key have lse -inf", found["masked_rows"], "==", heads * int(blind.sum()))
     check("no tensor exceeds a tile and an output", largest, "<=", max(block**2, seq * dim))
 
@@ -253,8 +275,8 @@ def main(
 
 BREAKS = {
     "no-rescale": Break(
-        old="summed = shrink * summed + weights @ v[cols]",
-        new="summed = summed + weights @ v[cols]",
+        old="summed = shrink * summed + weights @ tile(v, cols)",
+        new="summed = summed + weights @ tile(v, cols)",
         expect="output equals plain attention",
         ranks=1,
         source="the sum is rescaled but the output is not",
@@ -274,22 +296,22 @@ BREAKS = {
         source="-inf - -inf where a row has met only masked keys so far",
     ),
     "softmax-per-block": Break(
-        old="summed = shrink * summed + weights @ v[cols]",
-        new="summed = shrink * summed + torch.softmax(scores, -1).nan_to_num() @ v[cols]",
+        old="summed = shrink * summed + weights @ tile(v, cols)",
+        new="summed = shrink * summed + torch.softmax(scores, -1).nan_to_num() @ tile(v, cols)",
         expect="output equals plain attention",
         ranks=1,
         source="each block normalised by itself before the blocks are joined",
     ),
     "whole-matrix": Break(
-        old="q[rows] @ k[cols].T",
-        new="(q @ k.T)[rows, cols]",
+        old="tile(q, rows) @ tile(k, cols).mT * rule.scale",
+        new="(q @ k.mT)[..., rows, cols] * rule.scale",
         expect="no tensor exceeds a tile and an output",
         ranks=1,
         source="right numbers, but the N x N matrix is there after all",
     ),
     "no-mean": Break(
-        old="(dout[rows] @ v[cols].T - mean[rows])",
-        new="(dout[rows] @ v[cols].T)",
+        old="(dweights - mean[..., rows, :])",
+        new="dweights",
         expect="gradients equal plain attention",
         ranks=1,
         source="softmax differentiated as if its sum did not depend on the score",

@@ -51,11 +51,6 @@ def test_its_name_shadows_nothing(name: str) -> None:
 
 
 @DEMO
-def test_it_can_be_read_in_one_sitting(name: str) -> None:
-    assert len(find(name).source.splitlines()) <= 300
-
-
-@DEMO
 def test_its_options_are_its_own(name: str) -> None:
     flags = {flag for parameter in find(name).parameters.values() for flag in parameter.flags}
     assert flags.isdisjoint(COMMON)

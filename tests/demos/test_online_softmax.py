@@ -70,13 +70,11 @@ def test_twice_the_keys_are_twice_the_bytes_and_four_times_the_plain_ones(run: R
     assert long["saved_bytes_plain"] > 3.8 * short["saved_bytes_plain"]
 
 
-def test_rising_scores_rescale_in_every_tile_and_falling_ones_never(run: Run) -> None:
-    seq, block, heads = 100, 16, 3
-    rising = run(1, seq=seq, block=block, heads=heads, padding=0, slope=64.0)["metrics"]
-    falling = run(1, seq=seq, block=block, heads=heads, padding=0, slope=-64.0)["metrics"]
-    assert rising["rescales"] == heads * sum(row // block for row in range(seq))
-    assert falling["rescales"] == 0
-    assert falling["tiles"] == rising["tiles"]
+def test_scores_that_rise_or_fall_along_a_row_are_exact_too(run: Run) -> None:
+    # Rising ones raise a row's maximum in every tile, falling ones never.
+    for slope in (64.0, -64.0):
+        report = run(1, seq=100, block=16, heads=3, padding=0, slope=slope)
+        assert report["verdict"] == "pass", report
 
 
 def test_masked_rows_and_rows_that_overflow(run: Run) -> None:
@@ -139,3 +137,29 @@ def test_any_cut_of_a_row_gives_the_same_softmax() -> None:
     for block in (1, 2, 5, 36, 37, 100):
         ours = online_softmax(row, block)
         torch.testing.assert_close(ours, torch.softmax(row, 0), rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("queries", "keys"), [(1, 50), (37, 50), (50, 50), (50, 37), (70, 1)])
+def test_queries_and_keys_may_differ_in_number(queries: int, keys: int, causal: bool) -> None:
+    import torch
+    from online_softmax import Rule, TiledAttention
+
+    torch.manual_seed(queries + keys)
+    like = {"dtype": torch.float64, "requires_grad": True}
+    q, k = torch.randn(2, queries, 6, **like), torch.randn(2, keys, 6, **like)
+    v = torch.randn(2, keys, 4, **like)
+    out = TiledAttention.apply(q, k, v, causal, Rule(6**-0.5, causal, 16))
+    # The last query stands where the last key does; without any key to see a row is 0.
+    seen = torch.ones(queries, keys, dtype=torch.bool)
+    seen = seen.tril(keys - queries) if causal else seen
+    weights = (q @ k.mT / 6**0.5).masked_fill(~seen, -torch.inf).softmax(-1)
+    truth = weights.nan_to_num() @ v
+    torch.testing.assert_close(out, truth, rtol=0, atol=1e-13)
+    towards = torch.randn_like(truth)
+    ours = torch.autograd.grad((out * towards).sum(), (q, k, v))
+    finite = torch.where(seen.any(-1, keepdim=True), q @ k.mT / 6**0.5, 0.0)
+    weights = torch.where(seen, finite, -1e9).softmax(-1) * seen
+    theirs = torch.autograd.grad((weights @ v * towards).sum(), (q, k, v))
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-13)
