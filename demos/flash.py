@@ -40,24 +40,10 @@ Run
 """
 
 from collections import Counter
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, device, everyone, max_error, rank, ranks
 
 import torch
 from torch import Tensor
@@ -66,30 +52,41 @@ from torch.nn.functional import scaled_dot_product_attention
 TOPIC = "attention"
 
 
-class Shape(NamedTuple):
+@dataclass(frozen=True)
+class Shape:
     """Heads, tokens and tiles: query head h reads the keys of head h // group."""
 
     heads: int
     group: int
-    seq: int
+    queries: int
+    keys: int
     block_q: int
     block_k: int
     causal: bool
-    pack: bool
+    pack: bool = False
+
+    def __post_init__(self) -> None:
+        # Causal: the last query stands where the last key does, whatever came before (a cache).
+        if self.causal and self.queries > self.keys:
+            raise ValueError(
+                f"causal, the first of {self.queries} queries see none of {self.keys} keys"
+            )
 
 
 class Machine:
     """Slow memory and a chip beside it. Whatever crosses between them is counted."""
 
     def __init__(self, **memory: Tensor) -> None:
-        self.memory, self.on_chip = memory, 0
+        self.memory = memory
+        self.on_chip = 0
         self.moved: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
 
     def load(self, name: str, head: int, place: slice) -> Tensor:
-        """A copy of a tile, on chip."""
-        self.moved[f"{name} in"] += self.memory[name][head, place].numel()
-        return self.memory[name][head, place].clone()
+        """A copy of a tile, on chip, where sums take fp32 at least."""
+        tile = self.memory[name][head, place]
+        self.moved[f"{name} in"] += tile.numel()
+        return tile.to(torch.promote_types(tile.dtype, torch.float32), copy=True)
 
     def store(self, name: str, head: int, place: slice, tile: Tensor) -> None:
         """Write a tile back."""
@@ -118,7 +115,7 @@ def tiles(length: int, block: int) -> list[slice]:
 
 def score(chip: Machine, q: Tensor, k: Tensor, rows: slice, cols: slice, shape: Shape) -> Tensor:
     """One tile of scores, -inf where a row would look ahead. The scale is in q already."""
-    row = torch.arange(rows.start, rows.stop, device=q.device)
+    row = torch.arange(rows.start, rows.stop, device=q.device) + shape.keys - shape.queries
     row = row.repeat(len(q) // len(row)).unsqueeze(1)  # once for each head in q
     col = torch.arange(cols.start, cols.stop, device=q.device)
     chip.done["tiles"] += 1
@@ -128,10 +125,11 @@ def score(chip: Machine, q: Tensor, k: Tensor, rows: slice, cols: slice, shape: 
 def flash_1(chip: Machine, shape: Shape) -> None:
     """K/V outside. Each row's output, maximum and sum wait in slow memory for the next tile."""
     for head in range(shape.heads):
-        for cols in tiles(shape.seq, shape.block_k):
-            k, v = (chip.load(name, head // shape.group, cols) for name in "kv")
-            for rows in tiles(shape.seq, shape.block_q):
-                if shape.causal and rows.stop <= cols.start:
+        for cols in tiles(shape.keys, shape.block_k):
+            k = chip.load("k", head // shape.group, cols)
+            v = chip.load("v", head // shape.group, cols)
+            for rows in tiles(shape.queries, shape.block_q):
+                if shape.causal and rows.stop + shape.keys - shape.queries <= cols.start:
                     continue  # the whole tile lies ahead of these rows
                 q, out = chip.load("q", head, rows), chip.load("out", head, rows)
                 peak, total = chip.load("peak", head, rows), chip.load("total", head, rows)
@@ -141,21 +139,23 @@ def flash_1(chip: Machine, shape: Shape) -> None:
                 larger = shrink * total + weights.sum(-1, keepdim=True)
                 # What lies in memory was divided by the old sum: undo that, then divide by the new.
                 out = chip.divide(total * shrink * out + chip.matmul(weights, v), larger)
-                for name, tile in (("out", out), ("peak", higher), ("total", larger)):
-                    chip.store(name, head, rows, tile)
+                chip.store("out", head, rows, out)
+                chip.store("peak", head, rows, higher)
+                chip.store("total", head, rows, larger)
 
 
 def flash_2(chip: Machine, shape: Shape) -> None:
     """Queries outside. No tile of rows needs another, so each may be a thread block of its own."""
     served = shape.group if shape.pack else 1  # heads that use a K/V tile while it is on chip
     for head in range(0, shape.heads, served):
-        kv_head, heads = head // shape.group, range(head, head + served)
-        for rows in tiles(shape.seq, shape.block_q):
+        kv_head = head // shape.group
+        heads = range(head, head + served)
+        for rows in tiles(shape.queries, shape.block_q):
             q = torch.cat([chip.load("q", each, rows) for each in heads])
             peak, total = torch.full_like(q[:, :1], -torch.inf), torch.zeros_like(q[:, :1])
             out = torch.zeros_like(q)
-            seen = rows.stop if shape.causal else shape.seq
-            for cols in tiles(shape.seq, shape.block_k):
+            seen = rows.stop + shape.keys - shape.queries if shape.causal else shape.keys
+            for cols in tiles(shape.keys, shape.block_k):
                 if cols.start >= seen:
                     break  # the whole tile lies ahead of these rows, and so do all after it
                 k, v = chip.load("k", kv_head, cols), chip.load("v", kv_head, cols)
@@ -174,18 +174,19 @@ def flash_2(chip: Machine, shape: Shape) -> None:
 
 def plain(chip: Machine, shape: Shape, ahead: Tensor) -> None:
     """Three kernels that hand each other whole matrices, each granted a single read of each."""
-    row = slice(0, shape.seq)
+    rows, cols = slice(0, shape.queries), slice(0, shape.keys)
     for head in range(shape.heads):
-        kv_head = head // shape.group
-        scores = chip.matmul(chip.load("q", head, row), chip.load("k", kv_head, row).T)
-        chip.store("scores", head, row, scores.masked_fill(ahead, -torch.inf))
-        chip.store("weights", head, row, chip.load("scores", head, row).softmax(-1))
-        out = chip.matmul(chip.load("weights", head, row), chip.load("v", kv_head, row))
-        chip.store("out", head, row, out)
+        k = chip.load("k", head // shape.group, cols)
+        scores = chip.matmul(chip.load("q", head, rows), k.T)
+        chip.store("scores", head, rows, scores.masked_fill(ahead, -torch.inf))
+        chip.store("weights", head, rows, chip.load("scores", head, rows).softmax(-1))
+        v = chip.load("v", head // shape.group, cols)
+        chip.store("out", head, rows, chip.matmul(chip.load("weights", head, rows), v))
 
 
 def backward_of_torch(dout, q, k, v, out, lse, causal: bool) -> list[Tensor]:
     """What torch's own kernel makes of the output and lse that version 2 leaves it."""
+    assert not causal or q.shape[1] == k.shape[1], "torch's mask begins at the first key"
     group = len(q) // len(k)
     k, v = (x.repeat_interleave(group, 0) for x in (k, v))
     batch = [x[None].cpu() for x in (dout, q, k, v, out, lse)]
@@ -213,7 +214,7 @@ def main(
     k, v, *rest = drawn.to(device())
     q, dout = (torch.stack(x, 1).flatten(0, 1) for x in (rest[:group], rest[group:]))
     q /= dim**0.5
-    shape = Shape(len(q), group, seq, block_q, block_k, causal, pack)
+    shape = Shape(len(q), group, seq, seq, block_q, block_k, causal, pack)
     ahead = torch.ones(seq, seq, dtype=torch.bool, device=device()).triu(1) & causal
 
     def machine(**more: Tensor) -> Machine:
@@ -288,8 +289,8 @@ BREAKS = {
         source="log of the running sum, which is relative to the running maximum",
     ),
     "wrong-kv-head": Break(
-        old="kv_head, heads = head // shape.group,",
-        new="kv_head, heads = head % (shape.heads // shape.group),",
+        old="kv_head = head // shape.group",
+        new="kv_head = head % (shape.heads // shape.group)",
         expect="outputs equal plain attention",
         ranks=1,
         source="keys repeated as a whole, abab, where each has to be repeated in place, aabb",

@@ -149,7 +149,8 @@ class TiledAttention(torch.autograd.Function):
     @staticmethod
     def backward(ctx, dout):
         """Neither the mask nor the rule has a gradient."""
-        return *attend_backward(*ctx.saved_tensors, dout, ctx.rule), None, None
+        q, k, v, out, lse = ctx.saved_tensors
+        return *attend_backward(q, k, v, out, lse, dout, ctx.rule), None, None
 
 
 def plain_attention(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, hidden: Tensor) -> Tensor:

@@ -115,3 +115,58 @@ def test_what_cannot_be_shared_is_refused(run: Run, ranks: int, args: dict[str, 
 
 def test_watch_lists_the_metrics_as_they_come(run: Run) -> None:
     assert [*DEMO.watch] == [*run(2)["metrics"]]
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("queries", "keys"), [(64, 128), (1, 37), (30, 50), (50, 50)])
+@pytest.mark.parametrize(("dtype", "close"), [("float64", 1e-13), ("float32", 2e-6)])
+def test_queries_and_keys_may_differ_in_number(
+    queries: int, keys: int, causal: bool, dtype: str, close: float
+) -> None:
+    import torch
+    from flash import Machine, Shape, flash_1, flash_2
+
+    torch.manual_seed(queries)
+    kind = getattr(torch, dtype)
+    q = torch.randn(4, queries, 8, dtype=kind)
+    k, v = torch.randn(2, 2, keys, 8, dtype=kind)
+    column = torch.zeros_like(q[..., :1])
+    shape = Shape(4, 2, queries, keys, 16, 24, causal)
+    first = Machine(q=q, k=k, v=v, out=q * 0, peak=column - torch.inf, total=column.clone())
+    second = Machine(q=q, k=k, v=v, out=q * 0, lse=column.clone())
+    flash_1(first, shape)
+    flash_2(second, shape)
+    q, k, v = q.double(), *(x.double().repeat_interleave(2, 0) for x in (k, v))
+    # The last query stands where the last key does.
+    seen = torch.ones(queries, keys, dtype=torch.bool)
+    seen = seen.tril(keys - queries) if causal else seen
+    scores = (q @ k.mT).masked_fill(~seen, -torch.inf)
+    for machine in (first, second):
+        off = (machine.memory["out"] - scores.softmax(-1) @ v).abs().max()
+        assert off < close
+    lse = second.memory["lse"][..., 0]
+    assert (lse - scores.logsumexp(-1)).abs().max() < 10 * close
+
+
+def test_causal_queries_that_see_no_key_are_refused() -> None:
+    from flash import Shape
+
+    with pytest.raises(ValueError, match="the first of 50 queries see none of 37 keys"):
+        Shape(4, 2, 50, 37, 16, 16, causal=True)
+    Shape(4, 2, 50, 37, 16, 16, causal=False)
+
+
+def test_bf16_is_rounded_once_and_not_at_every_tile() -> None:
+    import torch
+    from flash import Machine, Shape, flash_1, flash_2
+
+    q, k, v = torch.randn(3, 2, 256, 16, generator=torch.Generator().manual_seed(3))
+    low = {"q": q.bfloat16(), "k": k.bfloat16(), "v": v.bfloat16()}
+    truth = (low["q"].double() @ low["k"].double().mT).softmax(-1) @ low["v"].double()
+    column = q.new_zeros(2, 256, 1)
+    for version in (flash_1, flash_2):
+        room = {"out": q.bfloat16() * 0 if version is flash_2 else q * 0, "lse": column.clone()}
+        machine = Machine(**low, **room, peak=column - torch.inf, total=column.clone())
+        version(machine, Shape(2, 1, 256, 256, 16, 16, causal=False))
+        # Half a unit in the last place of the largest output, and what torch itself is off by.
+        assert (machine.memory["out"] - truth).abs().max() <= truth.abs().max() * 2**-8
