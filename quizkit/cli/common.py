@@ -47,15 +47,22 @@ def tell(text: str, *, err: bool = False) -> None:
 
 
 def choose_topics(folder: Path, banks: Sequence[Path], wanted: Sequence[str]) -> set[str] | None:
-    """The topics asked for, or None for all. Raises UsageError for one that does not exist."""
+    """The topics asked for, or None for all. Raises UsageError for one that does not exist.
+
+    Other names that people type are taken; which topic they stand for is said once.
+    """
+    import typer
+
     from quizkit.bank.reader import topic_slugs
-    from quizkit.near import nearest
+    from quizkit.cli.aliases import topic_named
+    from quizkit.words import say
 
     known = {slug for bank in (folder, *own_banks(banks)) for slug in topic_slugs(bank)}
-    for topic in wanted:
-        if topic not in known:
-            raise UsageError("topic", name=topic, hint=nearest(topic, known))
-    return set(wanted) or None
+    found = {word: topic_named(word, known) for word in wanted}
+    for word, topic in found.items():
+        if word != topic:
+            typer.echo(say("study.topic_meant", spoken(), name=word, topic=topic), err=True)
+    return set(found.values()) or None
 
 
 def own_banks(banks: Sequence[Path]) -> list[Path]:

@@ -1,19 +1,28 @@
 """What the Tab key offers. It runs on every press: names of files are read, never files."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import typer
 
+from quizkit.cli import aliases
+
 Words = Callable[[str], list[str]]
+_NONE: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
-def _offer(names: Callable[[], Iterable[str]]) -> Words:
+def _offer(
+    names: Callable[[], Iterable[str]], others: Mapping[str, Sequence[str]] = _NONE
+) -> Words:
     def begun(incomplete: str) -> list[str]:
         from quizkit.errors import QuizkitError
 
         try:
-            return sorted({name for name in names() if name.startswith(incomplete)})
+            known = {name: name for name in names()}
+            if incomplete:  # else what there is, and not what else it is called
+                known = {also: name for name in known for also in others.get(name, ())} | known
+            return sorted(name for name in known if name.startswith(incomplete))
         except (QuizkitError, OSError):
             return []  # a shell that completes has no place for a message
 
@@ -63,8 +72,9 @@ def _settings() -> Iterable[str]:
     return SETTINGS
 
 
-topics, questions, scripts = _offer(_topics), _offer(_questions), _offer(_scripts)
-demos, kinds, settings = _offer(_demos), _offer(_kinds), _offer(_settings)
+topics, demos = _offer(_topics, aliases.TOPICS), _offer(_demos, aliases.DEMOS)
+questions, scripts = _offer(_questions), _offer(_scripts)
+kinds, settings = _offer(_kinds), _offer(_settings)
 
 
 def breaks(context: typer.Context, incomplete: str) -> list[str]:
@@ -75,7 +85,8 @@ def breaks(context: typer.Context, incomplete: str) -> list[str]:
     # Options of a demo's own may follow its name, so click leaves all words where they are.
     name = context.params.get("name") or next(iter(context.args), "")
     try:
-        return [each for each in find(name).breaks if each.startswith(incomplete)]
+        demo = find(aliases.demo_named(name, None))
+        return [each for each in demo.breaks if each.startswith(incomplete)]
     except (QuizkitError, OSError):
         return []
 

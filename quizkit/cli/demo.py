@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 import typer
 
 from quizkit.cli import complete
+from quizkit.cli.common import language
 from quizkit.cli.options import Json, Plain, Spoken
 from quizkit.interrupt import at_once
+from quizkit.words import Lang
 
 
 def register(app: typer.Typer) -> None:
@@ -108,7 +110,9 @@ def demo(
         from quizkit.cli.demo_list import print_list
 
         print_list(demos, json, lang, plain)
-    elif usage or show:
+        return
+    name = _meant(name, demos, language(lang))
+    if usage or show:
         from quizkit.cli.demo_list import print_page, print_source
 
         if usage:
@@ -121,6 +125,16 @@ def demo(
 
         request = Request(name, context.args, ranks, broken, device, deadline)
         raise typer.Exit(run_one(request, demos, json, svg, trace, lang, plain))
+
+
+def _meant(name: str, folder: Path | None, lang: Lang) -> str:
+    """The demo's own name; which one it is, is said where another was typed."""
+    from quizkit.cli.aliases import demo_named
+    from quizkit.words import say
+
+    if (found := demo_named(name, folder)) != name:
+        typer.echo(say("lab.demo_meant", lang, name=name, demo=found), err=True)
+    return found
 
 
 def _alone(words: list[str], options: dict[str, object]) -> None:

@@ -49,7 +49,8 @@ def learn(
     from quizkit.tutor.queue import Queue
 
     spoken = language(lang)
-    wanted = choose_topics(QUESTIONS, bank or [], [topic])
+    wanted = choose_topics(QUESTIONS, bank or [], [topic]) or set[str]()
+    (topic,) = wanted
     shelves = library(bank or [], thorough=False)
     entries = shelves.entries(wanted)
     place = open_desk(json, plain, spoken)

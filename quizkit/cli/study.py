@@ -126,22 +126,23 @@ def study(
             lang=spoken,
             answer_in=_answer_in(answer_in),
             seed=seed,
-            topics=topic or (),
-            command=" ".join(["quizkit study", *(f"--topic {each}" for each in topic or ())]),
+            topics=sorted(wanted or ()),
+            command=" ".join(["quizkit study", *(f"--topic {each}" for each in wanted or ())]),
             done=("plan.day_done", {"minutes": aim.minutes}) if aim and not json else None,
         )
 
 
 def _named(shelves: "Library", names: Sequence[str]) -> "Sequence[Entry]":
     """The questions of these names, or of the names they had before, each once."""
+    from quizkit.cli.aliases import TOPICS, meant
     from quizkit.errors import UsageError
 
     every = shelves.entries()
     known = {old: each for each in every for old in each.was.split()}
     known |= {each.id: each for each in every}
     for name in names:
-        if name in shelves.topics():
-            raise UsageError("study_topic", name=name)
+        if topic := meant(name, shelves.topics(), TOPICS):
+            raise UsageError("study_topic", name=name, topic=topic[0])
         if name not in known:
             raise no_question(shelves, name)
     return [*{known[name].id: known[name] for name in names}.values()]

@@ -35,6 +35,18 @@ WORDS: Words = {
         "zh": "没有名为 {name} 的 demo。可以试试：{hint}。全部列表：quizkit demo",
         "en": "There is no demo named {name}. Try: {hint}. For a list: quizkit demo",
     },
+    "demo_which": {
+        "zh": "叫 {name} 的 demo 不止一个：{hint}。写出要跑哪一个，比如 quizkit demo {first}",
+        "en": "Several demos go by {name}: {hint}. Say which to run, as in quizkit demo {first}",
+    },
+    "demo_topic": {
+        "zh": "{name} 是专题，它的 demo 有：{hint}。跑其中一个：quizkit demo {first}",
+        "en": "{name} is a topic; its demos are: {hint}. To run one: quizkit demo {first}",
+    },
+    "demo_not_yet": {
+        "zh": "还没有讲 {name} 的 demo。最接近的：quizkit demo {demo}，题目：quizkit study {question}",
+        "en": "There is no demo on {name} yet. The nearest: quizkit demo {demo}; a question: quizkit study {question}",
+    },
     "demo_option": {
         "zh": "{command} 自己没有选项 {name}，最接近的是 {hint}；demo 的选项要写在它的名字后面：{command} NAME {name} …",
         "en": "{command} itself has no option {name}, the nearest is {hint}; a demo's own follow its name: {command} NAME {name} ...",
@@ -171,6 +183,10 @@ WORDS: Words = {
         "zh": "没有名为 {name} 的专题。可以试试：{hint}。",
         "en": "There is no topic {name}. Try: {hint}.",
     },
+    "topic_not_yet": {
+        "zh": "还没有讲 {name} 的专题。最接近的题：quizkit study {question}，能跑的：quizkit demo {demo}",
+        "en": "There is no topic on {name} yet. The nearest question: quizkit study {question}; to run: quizkit demo {demo}",
+    },
     "kind": {
         "zh": "没有 {name} 这种题型。可以试试：{hint}。",
         "en": "There is no kind {name}. Try: {hint}.",
@@ -236,8 +252,8 @@ WORDS: Words = {
         "en": "No question fits. Loosen --topic, --level or --kind; quizkit list shows what there is",
     },
     "study_topic": {
-        "zh": "{name} 是专题，不是题目编号。做这个专题：quizkit study --topic {name}",
-        "en": "{name} is a topic, not a question. To study it: quizkit study --topic {name}",
+        "zh": "{name} 是专题，不是题目编号。做这个专题：quizkit study --topic {topic}",
+        "en": "{name} is a topic, not a question. To study it: quizkit study --topic {topic}",
     },
     "study_named": {
         "zh": "点名的题照点名的顺序全部做，不能再加 --topic、--level、--kind、--limit",

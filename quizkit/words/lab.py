@@ -3,6 +3,7 @@
 from quizkit.words import Words
 
 WORDS: Words = {
+    "demo_meant": {"zh": "{name}：也就是 demo {demo}", "en": "{name}: this is demo {demo}"},
     "timeline_virtual": {
         "zh": "{schedule}：虚拟时钟上共 {span} 个单位，各 rank 空闲占整步时间的 {idle}%",
         "en": "{schedule}: {span} units on the virtual clock, ranks idle for {idle}% of the step",

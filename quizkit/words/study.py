@@ -3,6 +3,7 @@
 from quizkit.words import Words
 
 WORDS: Words = {
+    "topic_meant": {"zh": "{name}：也就是专题 {topic}", "en": "{name}: this is topic {topic}"},
     "partial": {
         "zh": "共 {of} 个正确，你选对 {hits} 个，选错 {misses} 个；选错一个抵掉一个选对的。",
         "en": "{hits} of {of} right ones picked, {misses} wrong; each wrong pick cancels a right one.",

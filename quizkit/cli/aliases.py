@@ -1,0 +1,159 @@
+"""Other names that people type for a topic or a demo, and what there is nothing on yet.
+
+A name is compared without case, spaces, dashes and underscores. A topic's or demo's own name always
+comes first; a name in two rows of `DEMOS` is a question which of them is meant.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+TOPICS: Mapping[str, Sequence[str]] = {
+    "attention": ("attn", "flash", "flash-attention", "online-softmax", "gqa", "mla", "注意力"),
+    "comm": (
+        *("nccl", "gloo", "collectives", "communication", "all-reduce", "all-to-all", "ring"),
+        *("通信", "集合通信", "通信量"),
+    ),
+    "compress": ("compression", "gradient-compression", "powersgd", "local-sgd", "梯度压缩"),
+    "cp": (
+        *("context-parallel", "context-parallelism", "ring-attention", "ulysses", "long-context"),
+        *("上下文并行", "长上下文", "长序列"),
+    ),
+    "debug": ("debugging", "hang", "nan", "调试", "排错", "排查"),
+    "dp": ("ddp", "data-parallel", "data-parallelism", "数据并行"),
+    "flops": ("mfu", "算力"),
+    "inference": ("serving", "decode", "kv-cache", "推理"),
+    "memory": ("oom", "vram", "activations", "显存"),
+    "optim": (
+        *("optimizer", "adam", "amp", "mixed-precision", "precision", "bf16", "fp16"),
+        *("loss-scaling", "优化器", "混合精度"),
+    ),
+    "perf": ("performance", "profiler", "profiling", "性能", "性能分析"),
+    "pp": (
+        *("pipeline", "pipeline-parallel", "pipeline-parallelism", "1f1b", "gpipe", "dualpipe"),
+        *("zero-bubble", "bubble", "流水线", "流水线并行", "气泡"),
+    ),
+    "tp": (
+        *("tensor-parallel", "tensor-parallelism", "megatron", "sp", "sequence-parallel"),
+        *("张量并行", "序列并行"),
+    ),
+    "zero": ("zero-1", "zero-2", "zero-3", "fsdp", "fsdp-2", "deepspeed", "分片"),
+}
+
+DEMOS: Mapping[str, Sequence[str]] = {
+    "accumulation": ("gradient-accumulation", "梯度累积"),
+    "activations": ("activation-memory", "激活"),
+    "all-reduce": ("ring-all-reduce", "ring", "collectives", "nccl"),
+    "all-reduce-trees": ("tree-all-reduce", "double-tree"),
+    "all-reduce-two-level": ("hierarchical-all-reduce",),
+    "all-to-all": ("a2a",),
+    "clip-norm": ("clip-grad-norm", "gradient-clipping", "梯度裁剪"),
+    "cp-layouts": ("zigzag", "striped"),
+    "ddp": ("data-parallel-by-hand", "数据并行"),
+    "ddp-buckets": ("buckets", "bucket"),
+    "deadlock": ("hang", "死锁"),
+    "flash": ("flash-attention", "flash-attn", "flash-attention-2"),
+    "kv-cache": ("kv",),
+    "loss-scale": ("loss-scaling", "grad-scaler", "amp"),
+    "model-states": ("zero", "zero-1", "zero-2", "zero-3", "fsdp", "deepspeed"),
+    "nan-hunt": ("nan",),
+    "online-softmax": ("softmax",),
+    "paged-cache": ("paged-attention", "vllm"),
+    "pipeline": ("1f1b", "gpipe", "流水线"),
+    "pipeline-async": ("pipedream",),
+    "pipeline-checkpoint": ("checkpoint", "checkpointing", "recompute", "重计算"),
+    "pipeline-dualpipe": ("dualpipe",),
+    "pipeline-interleaved": ("interleaved", "interleaved-1f1b", "virtual-pipeline", "vpp"),
+    "pipeline-zero-bubble": ("zero-bubble", "zb-h1", "zb"),
+    "ring-attention": ("ring", "context-parallel"),
+    "ring-ulysses": ("usp", "2d-attention"),
+    "rope-context": ("rope",),
+    "sequence-parallel": ("sp", "序列并行"),
+    "step-profile": ("profile", "profiler"),
+    "sync-batchnorm": ("sync-bn", "batchnorm"),
+    "tensor-parallel": ("megatron", "张量并行"),
+    "ulysses": ("deepspeed-ulysses",),
+    "varlen": ("packing", "cu-seqlens"),
+    "window-attention": ("sliding-window", "swa"),
+}
+
+
+class NotYet(NamedTuple):
+    """A subject without a topic or demo of its own: its names, and the nearest there is."""
+
+    names: Sequence[str]
+    question: str
+    demo: str
+
+
+NOT_YET = (
+    NotYet(
+        ("moe", "ep", "expert-parallel", "expert-parallelism", "experts", "专家并行", "混合专家"),
+        "comm/all-to-all-ratio",
+        "all-to-all",
+    ),
+    NotYet(
+        ("3d", "3d-parallel", "3d-parallelism", "hybrid", "4d", "三维并行", "混合并行"),
+        "memory/three-axes",
+        "pipeline-data",
+    ),
+    NotYet(("offload", "zero-offload", "zero-infinity"), "zero/biggest-saving", "model-states"),
+    NotYet(("triton", "kernel", "kernels", "算子"), "attention/what-flash-changes", "flash"),
+    NotYet(
+        ("fault-tolerance", "elastic", "save", "容错", "断点续训"), "dp/elastic-data", "sampler"
+    ),
+)
+
+
+def fold(name: str) -> str:
+    """A name without case, spaces, dashes and underscores."""
+    return "".join(each for each in name.casefold() if each not in " -_")
+
+
+def meant(name: str, known: Iterable[str], others: Mapping[str, Sequence[str]]) -> list[str]:
+    """The known names that a word stands for: itself, itself spelled otherwise, other names."""
+    known, wanted = sorted(known), fold(name)
+    return (
+        [each for each in known if each == name]
+        or [each for each in known if fold(each) == wanted]
+        or [each for each in known if wanted in map(fold, others.get(each, ()))]
+    )
+
+
+def not_yet(name: str) -> NotYet | None:
+    """The nearest there is to a subject that has nothing of its own yet."""
+    return next((each for each in NOT_YET if fold(name) in map(fold, each.names)), None)
+
+
+def topic_named(name: str, known: Collection[str]) -> str:
+    """The topic that a word stands for. Raises UsageError with the nearest where there is none."""
+    from quizkit.errors import UsageError
+    from quizkit.near import nearest
+
+    if found := meant(name, known, TOPICS):
+        return found[0]
+    if near := not_yet(name):
+        raise UsageError("topic_not_yet", name=name, question=near.question, demo=near.demo)
+    raise UsageError("topic", name=name, hint=nearest(name, known))
+
+
+def demo_named(name: str, folder: Path | None) -> str:
+    """The demo that a word stands for. Raises UsageError where it is none, or any of several."""
+    from quizkit.errors import UsageError
+    from quizkit.lab.catalogue import catalogue, names
+    from quizkit.near import nearest
+
+    known = names(folder)
+    found = meant(name, known, DEMOS)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError("demo_which", name=name, hint=", ".join(found), first=found[0])
+    if near := not_yet(name):
+        raise UsageError("demo_not_yet", name=name, question=near.question, demo=near.demo)
+    if topic := meant(name, TOPICS, TOPICS):
+        inside = [each.name for each in catalogue(folder).values() if each.topic == topic[0]]
+        if inside:
+            hint = ", ".join(inside)
+            raise UsageError("demo_topic", name=name, hint=hint, first=inside[0])
+    raise UsageError("demo_unknown", name=name, hint=nearest(name, known))
