@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from quizkit.tutor.numbers import split_number, tidy
+from quizkit.tutor.numbers import rounding, split_number, tidy
 from quizkit.tutor.units import Dimensions, Unit, familiar, read_unit
 from quizkit.tutor.verdict import UnreadableError
 
@@ -12,7 +12,8 @@ class Measure:
     """What was typed. `values` are its readings in the asked unit, the likeliest first.
 
     There is none where the unit cannot be turned into the asked one. `shares` are readings that
-    only count if they are right: 27.3 for 0.273, 0.273 for 27.3 %.
+    only count if they are right: 27.3 for 0.273, 0.273 for 27.3 %. `about` is how far off, as a
+    share of it, the number may be because it was said to be rounded.
     """
 
     raw: float
@@ -20,6 +21,7 @@ class Measure:
     values: tuple[float, ...]
     shares: tuple[float, ...] = ()
     converted: bool = False
+    about: float = 0.0
 
 
 def read_measure(text: str, asked: str, said: str = "") -> Measure:
@@ -31,11 +33,11 @@ def read_measure(text: str, asked: str, said: str = "") -> Measure:
     if found is None:
         raise UnreadableError("not_a_number", text=text.strip())
     raw, unit = found
-    unit = unit.strip()
+    unit, about = unit.strip(), rounding(text)
     if not unit:
-        return Measure(raw, "", (raw,), _shares(raw, asked))
+        return Measure(raw, "", (raw,), _shares(raw, asked), about=about)
     if _same(unit, asked):
-        return Measure(raw, unit, (raw,))
+        return Measure(raw, unit, (raw,), about=about)
     known = False
     values: list[float] = []
     converted = False
@@ -54,7 +56,7 @@ def read_measure(text: str, asked: str, said: str = "") -> Measure:
                 converted = converted or abs(scale - 1) > 1e-12
     if not known:
         raise UnreadableError("unknown_unit" if asked else "unknown_tail", typed=unit, asked=asked)
-    return Measure(raw, unit, tuple(dict.fromkeys(values)), (), converted)
+    return Measure(raw, unit, tuple(dict.fromkeys(values)), (), converted, about)
 
 
 def in_base(raw: float, asked: str) -> list[float]:

@@ -1,13 +1,16 @@
-"""Reading numbers as people type them: 1,048,576 · 1e9 · 3/11 · 2^30 · 3×10⁸ · 7 万 · ２７.３％.
+"""Reading numbers as people type them: 1,048,576 · 3/11 ≈ 0.27 · 2^30 · 3×10⁸ · 7 万 · ２７.３％.
 
 A right answer is never rejected for its spelling.
 """
 
 import re
 import unicodedata
+from math import floor, log10, nan
 
 from quizkit.bank.formula import FormulaError, parse
+from quizkit.tutor.numerals import in_digits
 
+_EXACT = 1e-9
 LONGEST = 300  # characters; nobody types a longer number, and reading one would take seconds
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _SIGNS = str.maketrans({"−": "-", "–": "-", "—": "-", "÷": "/", "⁄": "/", "、": ",", "μ": "u"})
@@ -19,7 +22,12 @@ _MAGNITUDES = {
 }  # fmt: skip
 _WORDS = "|".join(word for word in _MAGNITUDES if len(word) > 1 or not word.isascii())
 _LITERAL = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_ABOUT = re.compile(r"^(?:[=≈~]|大约|大概|约|about\b|approx\.?|around\b)\s*", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"^(?:=|(?P<mark>[≈~∼≃]|大约|大概|约|差不多|about\b|approx\w*\.?|around\b|roughly\b))\s*",
+    re.IGNORECASE,
+)
+_OR_SO = re.compile(r"\s*(?:左右|上下|or so)$")
+_EQUALS = re.compile(r"\s*(?:≈|≃|(?<![<>=!])=(?!=))\s*")
 _TOKEN = re.compile(rf"\s*({_LITERAL}|\*\*|[-+*/()])")
 # "1,234,567" and "1 000 000", but not "0,273", which is a decimal comma.
 _GROUPED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?![\d,])")
@@ -35,9 +43,59 @@ def tidy(text: str) -> str:
 
 
 def split_number(text: str) -> tuple[float, str] | None:
-    """The number a tidied text begins with and what follows it, or None if there is no number."""
+    """The number a tidied text begins with and what follows it, or None if there is no number.
+
+    Of `3/11 ≈ 0.27` it is the first, where the last is the same rounded; else there is none.
+    """
     if len(text) > LONGEST:
         return None
+    *steps, last = _EQUALS.split(_OR_SO.sub("", _ABOUT.sub("", text)))
+    found, before = _split(last), [_split(step) for step in steps]
+    if not steps or found is None:
+        return found
+    value, unit = found
+    room = _half_place(last) + _EXACT * abs(value)
+    exact = [each[0] * _turned(each[1], unit) for each in before if each]
+    same = len(exact) == len(steps) and all(abs(each - value) <= room for each in exact)
+    return (exact[0], unit) if same else None
+
+
+def _turned(unit: str, wanted: str) -> float:
+    """What a share is multiplied by; what has another unit is another number."""
+    if unit in ("", wanted):
+        return 100.0 if wanted == "%" and not unit else 1.0
+    return 0.01 if (unit, wanted) == ("%", "") else nan
+
+
+def rounding(text: str) -> float:
+    """How far off, as a share of it, a number may be that is said to be about so much.
+
+    Half a unit of its last digit, and never more than two digits would leave open: `~10` is from
+    9.5 to 10.5, `~0.1` from 0.095 to 0.105. Nothing where it is not said to be about.
+    """
+    text = tidy(text)
+    about, bare = _ABOUT.match(text), _ABOUT.sub("", text)
+    marked = (about and about["mark"]) or _OR_SO.search(text)
+    found = _split(_OR_SO.sub("", bare)) if marked else None
+    if not found or not found[0]:
+        return 0.0
+    size = abs(found[0])
+    second = 10.0 ** (floor(log10(size)) - 1)
+    return min(_half_place(bare), second / 2) / size
+
+
+def _half_place(text: str) -> float:
+    """Half a unit of the last digit of a number that is written out; of a sum, nothing."""
+    source = _ungrouped(text) if text[:1].isascii() else _canonical(text)
+    found = re.match(rf"({_LITERAL})(?:\s*({_WORDS}))?(?!\s*[-+*/^(\d.])", source)
+    if not found:
+        return 0.0
+    mantissa, _, power = found[1].lower().partition("e")
+    places = len(mantissa.partition(".")[2])
+    return 0.5 * 10.0 ** (int(power or 0) - places) * (magnitude(found[2] or "") or 1)
+
+
+def _split(text: str) -> tuple[float, str] | None:
     source = _canonical(text)
     position, depth, end = 0, 0, 0
     while found := _TOKEN.match(source, position):
@@ -80,12 +138,9 @@ def magnitude(word: str) -> int | None:
 
 def _canonical(text: str) -> str:
     """The text with each number written as Python writes it."""
-    text = _ABOUT.sub("", text)
     if text.startswith("百分之"):
         text = text.removeprefix("百分之") + "%"
-    text = re.sub(r"(?<=\d)[_'](?=\d)", "", text)
-    text = _GROUPED.sub(lambda found: found[0].replace(",", "").replace(" ", ""), text)
-    text = _COMMAS.sub(_without_commas, text)
+    text = in_digits(_ungrouped(text))
     text = re.sub(r"(?<![\d.])0+(?=\d)", "", text)
     # Inside a sum a magnitude belongs to its number; at the end `7B` may as well be bytes, and
     # 千兆 is giga of something.
@@ -93,6 +148,13 @@ def _canonical(text: str) -> str:
     text = re.sub(rf"({_LITERAL})\s*([kKMBGT])(?=\s*(?:[-+*/]+\s*[\d(]|\)))", _multiplied, text)
     text = re.sub(r"(?<=[\d)])\s*[x×·⋅]\s*(?=[\d(])", "*", text).replace("^", "**")
     return re.sub(r"(?<=[\d)])\s*\(\s*(?=[\d.(-])", "*(", text)
+
+
+def _ungrouped(text: str) -> str:
+    """The text without signs that part thousands; a decimal comma is a point."""
+    text = re.sub(r"(?<=\d)[_'](?=\d)", "", text)
+    text = _GROUPED.sub(lambda found: found[0].replace(",", "").replace(" ", ""), text)
+    return _COMMAS.sub(_without_commas, text)
 
 
 def _without_commas(found: re.Match[str]) -> str:

@@ -1,6 +1,7 @@
 """Grading what was typed: numbers, gaps, predictions. Spelling never makes a right answer wrong."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -12,23 +13,19 @@ from quizkit.tutor.asked import Asked, show_number
 from quizkit.tutor.expected import expected
 from quizkit.tutor.letters import formula, same
 from quizkit.tutor.measure import Measure, in_base, read_measure
-from quizkit.tutor.numbers import number_list, plain_number, split_number, tidy
+from quizkit.tutor.numbers import number_list, plain_number, rounding, split_number, tidy
+from quizkit.tutor.numerals import LETTERS
 from quizkit.tutor.units import read_unit
 from quizkit.tutor.verdict import Note, UnreadableError, Verdict, as_mapping
 
 _EXACT = 1e-9
-_NUMERALS = {numeral: str(n) for n, numeral in enumerate("零一二三四五六七八九十")} | {"两": "2"}
 _NUMBERS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
     "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
     "nineteen",
 )  # fmt: skip
-_TEENS = {f"十{numeral}": str(n) for n, numeral in enumerate("一二三四五六七八九", start=11)}
-_SPELT = {word: str(n) for n, word in enumerate(_NUMBERS)} | _TEENS
-_IN_WORDS = re.compile(
-    rf"(?<![a-z])(?:{'|'.join(_NUMBERS)})(?![a-z])|(?<![二三四五六七八九])十[一二三四五六七八九]",
-    re.IGNORECASE,
-)
+_SPELT = {word: str(n) for n, word in enumerate(_NUMBERS)}
+_IN_WORDS = re.compile(rf"(?<![a-z])(?:{'|'.join(_NUMBERS)})(?![a-z])", re.IGNORECASE)
 _COUNTERS = ("倍", "x", "个", "times")
 
 
@@ -43,7 +40,13 @@ def grade_numeric(question: Numeric, asked: Asked, given: object) -> Verdict:
     measure = _measured(_typed(given), question, asked)
     answer = question.answer.number(asked.values)
     verdict = Verdict(False, 0.0, expected(asked))
-    accepted = [v for v in (*measure.values, *measure.shares) if near(v, answer, question.within)]
+    readings = (*measure.values, *measure.shares)
+    accepted = [v for v in readings if near(v, answer, question.within)]
+    if not accepted and measure.about:
+        accepted = [v for v in readings if _rounds(v, measure, answer)]
+        wrong = _traps(question, asked, answer)
+        if accepted and any(_rounds(v, measure, value) for v in accepted for _, value in wrong):
+            raise UnreadableError("too_rough", typed=_typed(given).strip())
     if accepted:
         return replace(verdict, right=True, score=1.0, number=accepted[0])
     if not measure.values:
@@ -61,7 +64,7 @@ def grade_numeric(question: Numeric, asked: Asked, given: object) -> Verdict:
         turned = f"{show_number(number)} {question.unit}".strip()
         note: Note = ("study.converted", {"typed": typed, "turned": turned})
         verdict = replace(verdict, notes=(note,))
-    trap = _trap(question, asked, number, answer)
+    trap = _trap(question, asked, number, measure, answer)
     return replace(verdict, trap=trap, myth=trap.myth) if trap else verdict
 
 
@@ -80,18 +83,31 @@ def _measured(typed: str, question: Numeric, asked: Asked) -> Measure:
         return Measure(value, "", (value,))
 
 
-def _trap(question: Numeric, asked: Asked, number: float, answer: Number) -> Trap | None:
-    """The trap that was hit, the nearest if several were."""
-    hit: list[tuple[float, Trap]] = []
+def _traps(question: Numeric, asked: Asked, answer: Number) -> Iterator[tuple[Trap, float]]:
+    """The wrong formulas that with these numbers give something else than the answer."""
     for trap in question.traps:
         try:
-            value = trap.formula.number(asked.values)
-        except FormulaError:  # for this draw the wrong formula has no value: nobody got it
+            value = float(trap.formula.number(asked.values))
+        except (FormulaError, OverflowError):  # for this draw it has no value: nobody got it
             continue
-        # With these numbers the trap gives the right answer: to name it would be wrong.
-        apart = not near(value, answer, question.within)
-        if apart and near(number, value, question.within):
-            hit.append((abs(number - value), trap))
+        if not near(value, answer, question.within):
+            yield trap, value
+
+
+def _rounds(number: float, measure: Measure, to: Number) -> bool:
+    """Whether what was said to be about so much may be this."""
+    return abs(number - to) <= measure.about * abs(number) * (1 + _EXACT)
+
+
+def _trap(
+    question: Numeric, asked: Asked, number: float, measure: Measure, answer: Number
+) -> Trap | None:
+    """The trap that was hit, the nearest if several were."""
+    hit = [
+        (abs(number - value), trap)
+        for trap, value in _traps(question, asked, answer)
+        if near(number, value, question.within) or _rounds(number, measure, value)
+    ]
     return min(hit, key=lambda each: each[0])[1] if hit else None
 
 
@@ -131,14 +147,14 @@ def _without_words(question: Cloze, typed: str) -> str:
     """What was typed, less words that the sentence has anyway: "第 6 格" and "six slots" are 6."""
     typed = _IN_WORDS.sub(lambda found: _SPELT[found[0].lower()], typed)
     text = folded(typed)
-    digits = [i for i, letter in enumerate(text) if letter.isdigit() or letter in _NUMERALS]
+    digits = [i for i, letter in enumerate(text) if letter.isdigit() or letter in LETTERS]
     if digits:
         words = (text[: digits[0]], text[digits[-1] + 1 :].lstrip("×*"))
         said = (folded(question.text.zh), folded(question.text.en))
         for sentence in said:
             if any(words) and all(word in sentence or word in _COUNTERS for word in words):
                 typed = text[digits[0] : digits[-1] + 1]
-    return _NUMERALS.get(typed.strip(), typed)
+    return typed
 
 
 def _fits(gap: Gap, typed: str, asked: Asked) -> bool:
@@ -151,7 +167,7 @@ def _fits(gap: Gap, typed: str, asked: Asked) -> bool:
             value = gap.value(asked.values)
         except FormulaError:  # it stands for something that only a run knows
             value = None
-        if is_number(value) and near(number, value, 0):
+        if is_number(value) and near(number, value, rounding(typed)):
             return True
     return any(_same_measure(typed, each) or _same_formula(typed, each) for each in spellings)
 
@@ -168,12 +184,13 @@ def _same_measure(typed: str, spelling: str) -> bool:
     if wanted is None or found is None or bool(wanted[1]) != bool(found[1]):
         return wanted is not None and found is not None and _percents(wanted, found)
     if not wanted[1]:
-        return near(found[0], wanted[0], 0)
+        return near(found[0], wanted[0], rounding(typed))
     units = read_unit(wanted[1], None)
     if not units or not (units[0].dimensions or wanted[1] == "%"):
         return False
     try:
-        return any(near(v, wanted[0], 0) for v in read_measure(typed, wanted[1]).values)
+        found_in = read_measure(typed, wanted[1])
+        return any(near(v, wanted[0], found_in.about) for v in found_in.values)
     except UnreadableError:
         return False
 
@@ -191,7 +208,8 @@ def grade_trace(question: Trace, asked: Asked, given: object) -> Verdict:
     answer = question.answer
     if not isinstance(answer, tuple):
         measure = read_measure(_typed(given), "", _named(question))
-        right = [v for v in measure.values if near(v, answer, question.within)]
+        within = max(question.within, measure.about)
+        right = [v for v in measure.values if near(v, answer, within)]
         number = right[0] if right else measure.raw
         return Verdict(bool(right), float(bool(right)), expected(asked), number=number)
     if isinstance(given, list):

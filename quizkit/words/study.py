@@ -59,6 +59,10 @@ WORDS: Words = {
         "zh": "数后面的“{typed}”看不懂。只写数就行。",
         "en": "What “{typed}” after the number means is not clear. The number alone will do.",
     },
+    "too_rough": {
+        "zh": "“{typed}”太粗：有一种错法约下来也是它。再给一位有效数字。",
+        "en": "'{typed}' is too rough: a mistake rounds to the same. One more digit, please.",
+    },
     "which_unit": {
         "zh": "{typed} 是什么单位？没写单位就按 {asked} 算；指的是别的单位，请写上。",
         "en": "{typed} of what? Without a unit it is read as {asked}; if you mean another unit, write it.",

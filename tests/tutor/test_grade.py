@@ -101,6 +101,38 @@ def test_a_trap_as_near_to_the_answer_as_that_is_never_named(bank: Bank):
     assert (found.right, found.trap) == (False, None)
 
 
+def share(bank: Bank, *traps: str) -> Asked:
+    """The bubble of 8 stages and 64 micro-batches, 9.86 %, and what people take it for."""
+    wrong = tuple(Trap(parse(each), Text("忘了", "forgot")) for each in traps)
+    question = replace(bank.questions["comm/idle-share"], answer=parse("7 / 71"), traps=wrong)  # pyright: ignore
+    return ask(question, 1)
+
+
+@pytest.mark.parametrize(
+    "given", ["~10 %", "约 10%", "10%左右", "≈0.099", "7/71≈0.1", "约百分之十"]
+)
+def test_about_so_much_is_right_within_its_digits(bank: Bank, given: str):
+    assert grade(share(bank, "7 / 64"), given).right
+
+
+@pytest.mark.parametrize("given", ["10 %", "= 10 %", "~9 %", "~11 %", "7/64≈0.109"])
+def test_what_is_not_within_them_is_wrong(bank: Bank, given: str):
+    found = grade(share(bank, "7 / 64"), given)
+    assert not found.right
+    # 7/64 is 10.9 %: whoever says "about 11 %" has made that mistake.
+    assert (found.trap is not None) is ("11" in given or "64" in given)
+
+
+def test_about_does_not_hide_a_mistake_that_rounds_to_the_same(bank: Bank):
+    asked = share(bank, "0.102")
+    with pytest.raises(UnreadableError) as asked_again:
+        grade(asked, "~10 %")
+    assert asked_again.value.note == ("study.too_rough", {"typed": "~10 %"})
+    assert grade(asked, "~9.9 %").right
+    named = grade(asked, "~10.2 %")
+    assert (named.right, named.trap is not None) == (False, True)
+
+
 @pytest.mark.parametrize(
     "given", ["0.2727", "3/11", "27.3%", "27.27 %", "27.3", "百分之27.3", ".2727"]
 )
@@ -349,6 +381,10 @@ def test_what_is_wrong_with_a_list_of_steps_does_not_tell_their_order(bank: Bank
         ),
         ("0", ["zero", "零"], ["ten", "十"]),
         ("12", ["twelve", "十二", "第十二格"], ["二十二", "二", "twelfth"]),
+        ("48", ["四十八", "第四十八格", "~48"], ["四十九", "八", "~47"]),
+        ("128", ["一百二十八", "第 一百二十八 格"], ["一百二十"]),
+        ("2000", ["两千", "两千个", "2千"], ["两百"]),
+        ("32000", ["3.2万", "三万二千", "三万二"], ["3.2"]),
         ("16", ["sixteen", "Sixteen", "十六", "第十六格"], ["six", "二十六", "sixteenth"]),
         ("6 GB", [], ["six", "six pieces"]),
         ("second", ["the second"], ["two"]),

@@ -1,9 +1,12 @@
 """Numbers and units as people type them."""
 
+import re
+
 import pytest
 
 from quizkit.tutor.measure import read_measure
-from quizkit.tutor.numbers import number_list, plain_number
+from quizkit.tutor.numbers import number_list, plain_number, rounding, split_number, tidy
+from quizkit.tutor.numerals import numeral
 from quizkit.tutor.verdict import UnreadableError
 
 
@@ -38,6 +41,23 @@ from quizkit.tutor.verdict import UnreadableError
         (".5", 0.5),
         ("12。", 12),
         ("70B/8", 70e9 / 8),
+        ("7/71≈0.099", 7 / 71),
+        ("7/(64+7) = 7/71 ≈ 0.0986", 7 / 71),
+        ("四十八", 48),
+        ("一百二十八", 128),
+        ("一百零二", 102),
+        ("一百二", 120),
+        ("两千", 2000),
+        ("二〇四八", 2048),
+        ("1万", 10000),
+        ("3.2万", 32000),
+        ("3万2千", 32000),
+        ("一万二", 12000),
+        ("两亿三千万", 230_000_000),
+        ("七百亿", 70e9),
+        ("零点二五", 0.25),
+        ("三分之二", 2 / 3),
+        ("两千/八", 250),
     ],
 )
 def test_a_number_in_any_spelling(text: str, number: float):
@@ -58,10 +78,60 @@ def test_a_number_in_any_spelling(text: str, number: float):
         "p-1",
         "9**9**9**9",
         "9" * 5000,
+        "7/71≈0.2",
+        "0.1≈",
+        "百万",
+        "十十",
+        "一样",
     ],
 )
 def test_what_is_no_number(text: str):
     assert plain_number(text) is None
+
+
+def in_chinese(number: int) -> str:
+    """Written out as one learns it at school; what was just read must not help."""
+    if number >= 10_000:
+        high, low = divmod(number, 10_000)
+        gap = "零" if 0 < low < 1000 else ""
+        return in_chinese(high) + "万" + (gap + in_chinese(low) if low else "")
+    digits = f"{number:04}"
+    said = "".join(
+        "零" if digit == "0" else "零一二三四五六七八九"[int(digit)] + unit
+        for digit, unit in zip(digits, ("千", "百", "十", ""), strict=True)
+    )
+    said = re.sub("零+", "零", said).strip("零") or "零"
+    return said.removeprefix("一") if said.startswith("一十") else said
+
+
+def test_every_chinese_numeral_to_a_hundred_thousand():
+    assert in_chinese(90_816) == "九万零八百一十六"
+    for number in range(100_000):
+        assert numeral(in_chinese(number)) == number, in_chinese(number)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("~10 %", 9.5, 10.5),
+        ("约 10%", 9.5, 10.5),
+        ("10% 左右", 9.5, 10.5),
+        ("≈0.0986", 0.09855, 0.09865),
+        ("about 0.1", 0.095, 0.105),
+        ("~100", 99.5, 100.5),
+        ("约 1,000", 999.5, 1000.5),
+        ("约3.2万", 31500, 32500),
+        ("大约百分之九点九", 9.85, 9.95),
+        ("10 %", 10, 10),
+        ("= 10 %", 10, 10),
+        ("~3/11", 3 / 11, 3 / 11),
+    ],
+)
+def test_about_so_much_is_what_its_digits_leave_open(text: str, low: float, high: float):
+    found = split_number(tidy(text))
+    assert found is not None
+    off = rounding(text) * found[0]
+    assert (found[0] - off, found[0] + off) == pytest.approx((low, high))
 
 
 @pytest.mark.parametrize(
