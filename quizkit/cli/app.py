@@ -4,11 +4,12 @@ A command's module imports nothing heavy; what it needs it imports when it runs,
 and the first question come at once.
 """
 
+import io
 import os
 import sys
-from errno import EBADF, ENOSPC
+from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -36,6 +37,9 @@ from quizkit.words import say
 
 if TYPE_CHECKING:
     from quizkit.errors import QuizkitError
+
+_FULL = (ENOSPC, EFBIG, EDQUOT, EIO)
+"""What is said of an output that takes no more."""
 
 app = typer.Typer(
     name="quizkit",
@@ -91,12 +95,15 @@ def run() -> int:
 
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         return _fail(LabError("file_write", file="stdout", reason=os.strerror(EBADF)))
+    _buffer_output()
     try:
         language(_said(sys.argv[1:]))
         app.info.help = say("help.quizkit", spoken())
         word(app)
         # Not standalone: typer would turn Ctrl-C into exit code 1.
-        return int(app(standalone_mode=False) or 0)
+        code = int(app(standalone_mode=False) or 0)
+        sys.stdout.flush()  # not when Python ends: what fails then is told by nobody
+        return code
     except QuizkitError as error:
         return _fail(error)
     except KeyboardInterrupt:
@@ -105,19 +112,36 @@ def run() -> int:
         # The reader has gone (`| head`): typer wraps what is broken and leaves with 1, which means
         # something else here. There is nobody left to tell, and nothing failed.
         if type(sys.stdout).__name__ == "PacifyFlushWrapper":
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _forget_output()
             return 0
         return int(leaving.code or 0) if not isinstance(leaving.code, str) else 1
     except OSError as error:
         # Files that a command writes have names and messages of their own; this is its output.
-        if error.errno != ENOSPC or error.filename is not None:
+        if error.errno not in (*_FULL, EPIPE) or error.filename is not None:
             raise
+        _forget_output()
+        if error.errno == EPIPE:
+            return 0
         return _fail(QuizkitError("file_write", file="stdout", reason=error.strerror))
     except Exception as error:
         # typer brings its own copy of click or not, by version: know it by its name.
         if type(error).__name__ == "Abort" or isinstance(error.__cause__, KeyboardInterrupt):
             return INTERRUPTED
         raise
+
+
+def _buffer_output() -> None:
+    """Where Python is told to write at once, it forgets what did not fit: `PYTHONUNBUFFERED`."""
+    out = sys.stdout
+    if isinstance(getattr(out, "buffer", None), io.FileIO) and isinstance(out, io.TextIOWrapper):
+        encoding, errors = out.encoding, out.errors
+        whole = io.BufferedWriter(cast("io.FileIO", out.detach()))
+        sys.stdout = io.TextIOWrapper(whole, encoding, errors, line_buffering=True)
+
+
+def _forget_output() -> None:
+    """What could not be written is not tried once more when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _said(words: list[str]) -> str | None:

@@ -125,6 +125,7 @@ def _charts(worked: Worked) -> "Sequence[Chart]":
 
 
 def _write(file: Path, worked: Worked, drawn: "Sequence[Chart]", lang: Lang) -> None:
+    from quizkit import safe_file
     from quizkit.ui.svg import picture
 
     title = say(
@@ -134,9 +135,4 @@ def _write(file: Path, worked: Worked, drawn: "Sequence[Chart]", lang: Lang) -> 
         ranks=drawn[0].ranks,
         microbatches=worked.inputs["microbatches"],
     )
-    try:
-        text = picture(drawn, title, say("lab.svg_simulated", lang), lang)
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageError("file_write", file=file, reason=reason) from error
+    safe_file.write(file, picture(drawn, title, say("lab.svg_simulated", lang), lang))

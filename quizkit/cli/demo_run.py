@@ -160,10 +160,6 @@ def _draw(report: Report, svg: Path | None, trace: Path | None, lang: Lang) -> N
 
 
 def _write(file: Path, text: str) -> None:
-    from quizkit.errors import UsageError
+    from quizkit import safe_file
 
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageError("file_write", file=file, reason=reason) from error
+    safe_file.write(file, text)

@@ -54,7 +54,7 @@ def anki(
             notes += [card] if card else []
         live = {each.id for each in shelves.entries()}
         gone = [name for name in shelves.retired() if name not in live]
-    _write(file, lambda: package(file, notes, time()))
+    _write(file, package(notes, time()))
     _report(file, len(notes), left.names, langs[0], json, retired=gone)
     if gone and not json:  # importing only adds and updates
         told = {"count": len(gone), "search": search(gone)}
@@ -99,7 +99,7 @@ def markdown(
         counts = [(topics[slug], len(every)) for slug, every in shown.items()]
         files[target / "README.md"] = contents(counts, langs)
     for file, text in files.items():
-        _write(file, lambda file=file, text=text: _put(file, text))
+        _write(file, text)
     _report(target, sum(map(len, shown.values())), left.names, langs[0], json)
 
 
@@ -140,7 +140,7 @@ def sheet(
         whole = (
             "\n".join(text(each, spoken) for each in sheets) if plain else printed(sheets, spoken)
         )
-        _write(file, lambda: _put(file, whole))
+        _write(file, whole)
         typer.echo(str(file))
         return
     from quizkit.ui.console import console, is_plain
@@ -190,19 +190,17 @@ def _langs(option: str | None) -> "Sequence[Lang]":
     return (language(option),)
 
 
-def _put(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-
-
-def _write(file: Path, write: "Callable[[], object]") -> None:
+def _write(file: Path, said: bytes | str) -> None:
+    """Write it, and make the folder it is to be in."""
+    from quizkit import safe_file
     from quizkit.errors import UsageError
 
     try:
-        write()
+        file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError("file_write", file=file, reason=reason) from error
+    safe_file.write(file, said)
 
 
 def _report(

@@ -72,14 +72,11 @@ def _print(found: Sequence["Answer"]) -> None:
 
 def _write(file: Path, found: Sequence["Answer"]) -> None:
     """One note a flag: which edition of which file, what was asked, given and expected, and why."""
-    from quizkit.errors import UsageError
+    from quizkit import safe_file
 
     with library(()) as shelves:
         notes = [_note(row, shelves) for row in found]
-    try:
-        file.write_text("\n".join(["# Flagged questions\n", *notes]), encoding="utf-8")
-    except OSError as error:
-        raise UsageError("file_write", file=file, reason=error.strerror or str(error)) from error
+    safe_file.write(file, "\n".join(["# Flagged questions\n", *notes]))
 
 
 def _note(row: "Answer", shelves: "Library") -> str:

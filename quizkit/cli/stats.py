@@ -36,8 +36,8 @@ def stats(
     """Where you stand: what is remembered, what falls due, what is still believed."""
     from datetime import UTC, datetime
 
+    from quizkit import safe_file
     from quizkit.diary import Diary
-    from quizkit.errors import UsageError
     from quizkit.paths import QUESTIONS, diary_file
     from quizkit.tutor.memory import Memory
     from quizkit.tutor.standing import standing
@@ -55,11 +55,7 @@ def stats(
         from quizkit.ui.stats_html import stats_html
 
         text = stats_html(stats_page(found, spoken, names, topics), spoken)
-        try:
-            html.write_text(text, encoding="utf-8")
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise UsageError("file_write", file=html, reason=reason) from error
+        safe_file.write(html, text)
         tell(say("stats.written", spoken, file=html), err=True)
     if json:
         _print(found, topics)

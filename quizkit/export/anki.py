@@ -12,15 +12,18 @@ from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from html import escape
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from quizkit.bank.model import Question
+from quizkit.errors import UsageError
 from quizkit.export.leaf import Leaf, leaf
 from quizkit.export.web import html, mathjax
 from quizkit.words import Lang
 
+_DEFLATED = zipfile.ZIP_DEFLATED
 _MODEL = 1_763_700_001
 _FIELDS = ("Question", "Front", "Back")
 _NAME = "quizkit"
@@ -91,17 +94,19 @@ def search(ids: Iterable[str]) -> str:
     return f"note:{_NAME} ({wanted})"
 
 
-def package(file: Path, notes: Iterable[Note], now: float) -> None:
-    """Write the package. `now`, in seconds, tells Anki which of two versions is the newer one."""
-    with TemporaryDirectory() as folder:
-        collection = Path(folder) / "collection.anki2"
-        with closing(sqlite3.connect(collection)) as db:
-            _fill(db, list(notes), int(now * 1000))
-        draft = Path(folder) / "package"
-        with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as made:
-            made.write(collection, collection.name)
-            made.writestr("media", "{}")
-        file.write_bytes(draft.read_bytes())
+def package(notes: Iterable[Note], now: float) -> bytes:
+    """The package. `now`, in seconds, tells Anki which of two versions is the newer one."""
+    made = BytesIO()
+    try:
+        with TemporaryDirectory() as folder, zipfile.ZipFile(made, "w", _DEFLATED) as parts:
+            collection = Path(folder) / "collection.anki2"
+            with closing(sqlite3.connect(collection)) as db:
+                _fill(db, list(notes), int(now * 1000))
+            parts.write(collection, collection.name)
+            parts.writestr("media", "{}")
+    except (OSError, sqlite3.OperationalError) as error:
+        raise UsageError("file_write", file="$TMPDIR", reason=error) from error
+    return made.getvalue()
 
 
 def _side(leaves: Sequence[Leaf], name: str) -> str:

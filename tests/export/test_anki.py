@@ -64,7 +64,7 @@ def notes() -> list[Note]:
 
 @pytest.fixture
 def made(tmp_path: Path, notes: list[Note]) -> Package:
-    package(tmp_path / "x.apkg", notes, 1_800_000_000.0)
+    (tmp_path / "x.apkg").write_bytes(package(notes, 1_800_000_000.0))
     assert [each.name for each in tmp_path.iterdir()] == ["x.apkg"]
     return Package(tmp_path / "x.apkg")
 
@@ -110,7 +110,7 @@ def test_the_same_question_is_the_same_note_for_good(made: Package, tmp_path: Pa
     assert [*made.told["models"]] == ["1763700001"]
     assert [*made.told["decks"]] == ["1", "195602075316"]
     changed = Note("pp/number", ("pp/number", "new", "newer"), ("a",))
-    package(tmp_path / "y.apkg", [changed], 1_800_000_009.0)
+    (tmp_path / "y.apkg").write_bytes(package([changed], 1_800_000_009.0))
     (again,) = Package(tmp_path / "y.apkg").notes
     assert again["guid"] == found["pp/number"]
     assert again["mod"] == made.notes[0]["mod"] + 9

@@ -1,8 +1,11 @@
 """Markdown and the sheet, through the command; and what is left out."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +71,25 @@ def test_anki_through_the_command(home: Path, tmp_path: Path):
     said = export(home, "anki", str(tmp_path / "z.apkg"))
     assert said == f"7 questions written to {tmp_path / 'z.apkg'}\n"
     assert (tmp_path / "z.apkg").read_bytes()[:2] == b"PK"
+
+
+@pytest.mark.parametrize(
+    "words", [["anki", "out.apkg"], ["markdown", "out.md"], ["sheet", "out.html"]]
+)
+def test_a_full_disk_leaves_the_file_of_before(home: Path, tmp_path: Path, words: list[str]):
+    out = tmp_path / words[1]
+    out.write_text("of before")
+    env = os.environ | {"QUIZKIT_HOME": str(home), "QUIZKIT_LANG": "en", "TMPDIR": str(tmp_path)}
+    own = ["--bank", str(home / "bank"), "--topic", "zebra"]
+    command = [sys.executable, "-B", "-m", "quizkit", "export", words[0], str(out), *own]
+    # No file can grow past a block of 1024 bytes: what a full disk does.
+    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "", *command]
+    done = subprocess.run(limited, capture_output=True, text=True, env=env)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.startswith("quizkit: Cannot write ")
+    assert done.stderr.count("\n") == 1
+    assert out.read_text() == "of before"
+    assert [*tmp_path.iterdir()] == [out]
 
 
 def test_a_sheet_needs_nothing_from_elsewhere(home: Path, tmp_path: Path):
