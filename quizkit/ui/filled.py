@@ -29,19 +29,21 @@ def filled(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType
 
 
 def _gaps(moment: Moment, proof: ProofView, question: Cloze) -> list[RenderableType]:
-    """Each gap that a claim holds against a number, by its place in the text."""
+    """Every gap by its place in the text; some are beyond what a run can measure."""
     given, lang = Draft(moment.given), moment.lang
     rows = _columns("", say("ui.you_said", lang), say("ui.measured", lang))
     for number, name in enumerate(question.gaps, start=1):
+        typed = str(given.parts.get(name, given.text)).strip()
+        said = gap_number(question, typed)
         if name in proof.keyed:
-            typed = str(given.parts.get(name, given.text)).strip()
             measured = proof.keyed[name]
-            said = gap_number(question, typed)
             shown = Text(show_value(measured), "bold", overflow="fold")
             if said is not None and is_number(measured):
                 shown.append(f"  {off(said, measured, lang)}", "not bold")
-            label = Text(say("ui.gap", lang, number=number), "dim")
-            rows.add_row(label, Text(typed or "-", overflow="fold"), shown)
+        else:
+            shown = Text(say("ui.gap_unmeasured", lang), "dim", overflow="fold")
+        label = Text(say("ui.gap", lang, number=number), "dim")
+        rows.add_row(label, Text(typed or "-", overflow="fold"), shown)
     return [Text(""), rows]
 
 

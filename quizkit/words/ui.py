@@ -292,6 +292,7 @@ WORDS: Words = {
         "zh": "这次跑的不是这种情况，没有检验到它",
         "en": "This run is of another case and does not test it",
     },
+    "gap_unmeasured": {"zh": "这次运行测不到", "en": "not measured by this run"},
     "measured": {"zh": "实测值", "en": "The run measured"},
     "key_asked": {"zh": "你那组数的答案", "en": "The key for your numbers"},
     "key_there": {"zh": "实测那组的答案", "en": "The key says for it"},

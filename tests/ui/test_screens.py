@@ -491,6 +491,8 @@ class TestProof:
             r"gap 2 +2 +4 +off by 50%",
             r"gap 3 +- +3",
             r"gap 4 +9 +10 +off by 10%",
+            r"gap 5 +more +not measured by this run",
+            r"gap 6 +1 +not measured by this run",
         ]
         assert re.search("\n".join(rows) + "\n\nThe run bears", shown), shown
         # What the key calls a gap is nowhere to be read.
