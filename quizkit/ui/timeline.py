@@ -17,7 +17,7 @@ from quizkit.words import Lang, say
 _IDLE = "."
 _FILL = "-"
 _WIDEST = 8  # columns for one unit of time; more would only stretch the picture
-_LISTED = 6  # lines of operations a rank that can still be read
+_LISTED = 2  # lines of operations a rank that can still be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +150,8 @@ def _shares(chart: Chart, width: int, lang: Lang) -> Picture | None:
     """Where many operations share a column: what the rank did most of its time there."""
     names = _names(chart)
     columns = width - len(names[0]) - 2
-    longest = max(len(row.events) for row in chart.rows)
-    if columns < 1 or longest * 3 < _LISTED * width:
+    longest = max(len(_order(row, width)) for row in chart.rows)
+    if columns < 1 or longest <= _LISTED:
         return None
     lines: list[Line] = [
         (Span(f"{name}|"), *_most(row, chart.span, columns), Span("|"))
@@ -183,9 +183,11 @@ def _winner(spent: Mapping[str, float]) -> str:
 
 
 def _orders(chart: Chart, width: int, lang: Lang) -> Picture:
-    lines: list[Line] = []
-    for row in chart.rows:
-        order = " ".join(event.name for event in row.events) or _IDLE
-        wrapped = textwrap.wrap(f"rank {row.rank}: {order}", max(width, 3), subsequent_indent="  ")
-        lines += [(Span(line),) for line in wrapped]
+    lines: list[Line] = [(Span(line),) for row in chart.rows for line in _order(row, width)]
     return Picture(tuple(lines), (say("lab.timeline_narrow", lang),))
+
+
+def _order(row: Row, width: int) -> list[str]:
+    """What a rank did one after the other, wrapped."""
+    order = " ".join(event.name for event in row.events) or _IDLE
+    return textwrap.wrap(f"rank {row.rank}: {order}", max(width, 3), subsequent_indent="  ")

@@ -95,6 +95,17 @@ def test_too_narrow_for_bars_gives_the_order_instead() -> None:
     assert "rank 3: F0 B0 F1 B1 F2 B2" in joined
 
 
+@pytest.mark.parametrize("width", [20, 40, 60])
+def test_many_operations_on_a_narrow_screen_stay_a_picture(width: int) -> None:
+    made = chart(*((rank, f"F{i}", i, i + 1) for rank in range(4) for i in range(64)), ranks=4)
+    picture = draw(made, width, "en")
+    lines = text(picture)
+    assert len(lines) == 5  # a row a rank, and the times
+    assert [line[:8] for line in lines[:4]] == [f"rank {rank} |" for rank in range(4)]
+    assert "Too many operations to number" in picture.notes[0]
+    assert max(map(len, lines)) <= width
+
+
 def test_times_that_share_no_unit_are_rounded_and_it_is_said() -> None:
     made = chart((0, "A", 0, 1 / 3), (0, "B", 1 / 3, 0.77123), (1, "C", 0.1, 0.5000001))
     picture = draw(made, 60, "en")
