@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from quizkit.calc import sheets
 from quizkit.calc.sheet import Sheet, Worked
@@ -16,6 +16,7 @@ from quizkit.near import nearest
 from quizkit.words import Lang, say
 
 if TYPE_CHECKING:
+    from quizkit.calc.schedule import Event as Played
     from quizkit.ui.chart import Chart
 
 
@@ -119,9 +120,26 @@ def _charts(worked: Worked) -> "Sequence[Chart]":
 
     title = str(worked.inputs["order"] or worked.inputs["schedule"])
     played = events(worked.inputs)
+    if any(name.startswith("I") for _, name, _, _ in played):
+        played = [half for each in played for half in _halves(each, worked)]
     made = tuple(Event(title, rank, name, start, end) for rank, name, start, end in played)
     ranks = 1 + max(event.rank for event in made)
     return charts(Timeline("simulated", made), ranks)
+
+
+def _halves(event: "Played", worked: Worked) -> "Sequence[Played]":
+    """As the demos draw it where a backward is in halves: B for the input, then W for the weights.
+
+    An order's `I` is that B; its `B`, both halves in one, is drawn as the two that it is.
+    """
+    rank, name, start, end = event
+    if name.startswith("I"):
+        return [(rank, f"B{name[1:]}", start, end)]
+    if not name.startswith("B"):
+        return [event]
+    first, second = (cast("float", worked.inputs[f"backward_{of}"]) for of in ("input", "weight"))
+    middle = start + (end - start) * first / ((first + second) or 1)
+    return [(rank, name, start, middle), (rank, f"W{name[1:]}", middle, end)]
 
 
 def _write(file: Path, worked: Worked, drawn: "Sequence[Chart]", lang: Lang) -> None:

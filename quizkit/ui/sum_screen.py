@@ -56,6 +56,8 @@ def _parts(
         yield _rows(rows, lang, plain or width < _WIDE)
     for chart in charts:
         yield from picture(chart, width, lang)
+        if "W" in chart.kinds:
+            yield Text(say("calc.letters", lang), style="dim", overflow="fold")
 
 
 def _title(name: str, lang: Lang) -> Text:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -156,6 +157,24 @@ def test_a_wrong_word_has_one_clear_sentence(tmp_path: Path, words: list[str], s
     chinese = run(tmp_path, "calc", *words, QUIZKIT_LANG="zh")
     assert chinese.returncode == 2
     assert chinese.stderr != done.stderr or "fr" in words
+
+
+@pytest.mark.parametrize(
+    ("schedule", "row"),
+    [  # as the demos draw the same step
+        ("1f1b", "F0F1F2F3............B---F4B---F5B---F6B---F7B---..B---..B---..B---"),
+        ("zb-h1", "F0F1F2F3......B0W0F4B1W1F5B2W2F6B3W3F7B4W4B5W5B6W6B7W7"),
+        ("dualpipe", "F0F1F2F3B4W4F4F5B5W5F6B0W0B6W6F7B1W1B7W7B2W2B3W3"),
+    ],
+)
+def test_an_operation_has_the_letter_that_it_has_in_the_demos(
+    tmp_path: Path, schedule: str, row: str
+):
+    shown = run(tmp_path, *PIPELINE, "--schedule", schedule, "--plain", COLUMNS="120").stdout
+    (drawn,) = [line for line in shown.splitlines() if line.startswith("rank 0 |")]
+    letters = re.sub(r"[^FBWI]", "", drawn.partition("|")[2])
+    assert letters == re.sub(r"[^FBWI]", "", row)
+    assert ("W backward for the weights" in shown) is ("W" in row)
 
 
 def test_a_pipeline_is_drawn_and_said_to_be_simulated(tmp_path: Path):
