@@ -14,6 +14,9 @@ In: {"answer": ...}, null for "I do not know", with `seconds` and `sure` if know
 {"command": "hint|prove|why|say|toggle|undo|skip|sure|flag|grade|right|quit"}, with `value` for a
 grade or a flag. The next question follows its predecessor's verdict at once; `prove`, `why`, `say`,
 `grade` and `right` are about the last verdict. The end of the input ends the session.
+
+Each line in has one line out that answers it, an error where it led to nothing; only blank lines
+are passed over.
 """
 
 import json
@@ -56,24 +59,52 @@ _NEWS = (
 )
 
 
+_LONGEST = 1 << 20
+"""Bytes of a line."""
+_LONG_TIME = 10**6
+"""Seconds that an answer may have taken: eleven days."""
+
+
+class _LongLineError(Exception):
+    """A line that was not kept."""
+
+
 class _Lines:
     """Lines from a descriptor, with a time to wait for the next one."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._rest = b""
+        self._rest = bytearray()
+        self._looked = 0  # so far there is no end of a line in it
+        self._dropped = False
         self._ended = False
 
     def next(self, patience: float | None = None) -> bytes | None:
-        """The next line, or None at the end. Raises TimeoutError if none came in time."""
-        while b"\n" not in self._rest and not self._ended:
+        """The next line, or None at the end.
+
+        Raises TimeoutError if none came in time, and _LongLineError in place of one too long.
+        """
+        while (end := self._rest.find(b"\n", self._looked)) < 0 and not self._ended:
+            self._looked = len(self._rest)
+            if self._looked > _LONGEST:
+                self._take(self._looked)
+                self._dropped = True
             if not select.select([self._descriptor], [], [], patience)[0]:
                 raise TimeoutError
             more = os.read(self._descriptor, 65536)
             self._rest += more
             self._ended = not more
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line if line or self._rest or not self._ended else None
+        ended = end < 0
+        line = self._take(len(self._rest) if ended else end + 1).removesuffix(b"\n")
+        dropped, self._dropped = self._dropped, False
+        if dropped or len(line) > _LONGEST:
+            raise _LongLineError
+        return None if ended and not line else line
+
+    def _take(self, size: int) -> bytes:
+        taken, self._looked = bytes(self._rest[:size]), 0
+        del self._rest[:size]
+        return taken
 
 
 class JsonDesk:
@@ -88,6 +119,7 @@ class JsonDesk:
         self._asked: Moment | None = None
         self._judged: dict[str, Moment] = {}
         self._lang: Lang = "en"
+        self._owed = False  # whether the last line still waits for its reply
 
     def meet(self, moment: Moment) -> Given | Command:
         """Say what is new, then wait for a line."""
@@ -98,10 +130,14 @@ class JsonDesk:
         for news in self._question(moment) if moment.phase == "question" else self._verdict(moment):
             self._say(news)
         if moment.phase == "question":
+            if self._owed:
+                self._refuse("nothing")
             return self._read()
         waiting = self._asked is not None
         if waiting or moment.number != moment.total:
             return Command("continue")
+        if self._owed:
+            self._refuse("nothing")
         try:
             return self._read(self._patience)
         except TimeoutError:
@@ -151,18 +187,23 @@ class JsonDesk:
 
     def _read(self, patience: float | None = None) -> Given | Command:
         while True:
-            line = self._lines.next(patience)
+            try:
+                line = self._lines.next(patience)
+            except _LongLineError:
+                self._refuse("long", limit=f"{_LONGEST:,}")
+                continue
             if line is None:
                 return Command("quit")
             if not line.strip():
                 continue
             try:
-                said = json.loads(line)
+                said = json.loads(line, parse_float=_finite, parse_constant=_finite)
             except (ValueError, RecursionError) as error:
                 self._refuse("json", reason=str(error))
                 continue
             reply = self._reply(cast("Json", said)) if isinstance(said, dict) else None
             if reply:
+                self._owed = True
                 return reply
             if not isinstance(said, dict):
                 self._refuse("json", reason="an object is expected, one a line")
@@ -180,7 +221,9 @@ class JsonDesk:
             name = str(said["command"])
             self._refuse("command", name=name, hint=nearest(name, _COMMANDS))
         elif said["command"] == "continue" and open_:
-            pass  # the session went on by itself; it is not an answer
+            self._refuse("nothing")  # the session went on by itself; it is not an answer
+        elif said["command"] == "grade" and not _is_grade(said.get("value")):
+            self._refuse("grade")
         else:
             return Command(said["command"], said.get("value"))
         return None
@@ -188,9 +231,9 @@ class JsonDesk:
     def _given(self, said: Json) -> Given | None:
         seconds, sure = said.get("seconds"), said.get("sure")
         timed = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-        if seconds is not None and not (timed and 0 <= seconds < math.inf):
-            self._refuse("seconds")
-        elif sure not in (None, True, False):
+        if seconds is not None and not (timed and 0 <= seconds <= _LONG_TIME):
+            self._refuse("seconds", most=_LONG_TIME)
+        elif sure is not None and not isinstance(sure, bool):
             self._refuse("sure")
         else:
             return Given(said["answer"], seconds, sure)
@@ -204,3 +247,15 @@ class JsonDesk:
         # Half a character may come in; it does not go out.
         self._sink.write(text.encode(errors="replace") + b"\n")
         self._sink.flush()
+        self._owed = False
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):  # NaN and Infinity are no JSON; 1e999 could not be written again
+        raise ValueError(text)
+    return number
+
+
+def _is_grade(value: object) -> bool:
+    return type(value) is int and 1 <= value <= 4

@@ -207,7 +207,22 @@ WORDS: Words = {
         "zh": "现在没有等待回答的题。",
         "en": "No question is waiting for an answer.",
     },
-    "line_seconds": {"zh": "seconds 要是不小于 0 的数。", "en": "`seconds` is a number from 0 up."},
+    "line_long": {
+        "zh": "这一行超过 {limit} 字节，没有读。",
+        "en": "This line holds more than {limit} bytes and was not read.",
+    },
+    "line_nothing": {
+        "zh": "这条命令在这里没有作用，什么都没变。",
+        "en": "This command does nothing here; nothing has changed.",
+    },
+    "line_seconds": {
+        "zh": "seconds 要是 0 到 {most} 的数。",
+        "en": "`seconds` is a number from 0 to {most}.",
+    },
+    "line_grade": {
+        "zh": "grade 的 value 要是整数 1、2、3 或 4。",
+        "en": "The `value` of a grade is a whole number: 1, 2, 3 or 4.",
+    },
     "line_sure": {"zh": "sure 要是 true、false 或 null。", "en": "`sure` is true, false or null."},
     "not_known": {"zh": "没答上来。", "en": "Not known."},
     "nothing_typed": {"zh": "还没有写答案。", "en": "Nothing was typed."},

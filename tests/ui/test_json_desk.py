@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -224,6 +225,8 @@ def test_the_next_question_follows_at_once(bank: Bank, tmp_path: Path):
         ("[1]", "study.line_json"),
         ('"hint"', "study.line_json"),
         ("null", "study.line_json"),
+        ('{"answer": NaN}', "study.line_json"),
+        ('{"answer": [-1e999]}', "study.line_json"),
         ("\udcff\udcfe", "study.line_json"),
         ("[" * 100_000, "study.line_json"),
         ({}, "study.line_neither"),
@@ -234,6 +237,13 @@ def test_the_next_question_follows_at_once(bank: Bank, tmp_path: Path):
         ({"answer": [7]}, "study.no_such_option"),
         ({"answer": [0], "seconds": -1}, "study.line_seconds"),
         ({"answer": [0], "sure": "very"}, "study.line_sure"),
+        ({"answer": [0], "seconds": 10**400}, "study.line_seconds"),
+        ({"answer": [0], "seconds": 10**6 + 1}, "study.line_seconds"),
+        ({"answer": [0], "seconds": True}, "study.line_seconds"),
+        ({"answer": [0], "sure": 1}, "study.line_sure"),
+        ({"command": "grade", "value": 2}, "study.answer_first"),
+        ({"command": "grade", "value": 5}, "study.line_grade"),
+        ({"command": "continue"}, "study.line_nothing"),
         ({"command": "prove"}, "study.answer_first"),
         ({"command": "undo"}, "study.nothing_to_undo"),
     ],
@@ -369,8 +379,59 @@ def test_undo_asks_again_just_as_it_was(bank: Bank, tmp_path: Path):
 def test_going_on_by_itself_is_no_answer(bank: Bank, tmp_path: Path):
     lines = [{"answer": [0]}, {"command": "continue"}, {"command": "skip"}]
     printed = session(bank, tmp_path, ["pick", "fill"], *lines)
-    assert words(printed) == ["ask", "verdict", "ask", "end"]
+    assert words(printed) == ["ask", "verdict", "ask", "error", "end"]
+    assert printed[3]["error"]["key"] == "study.line_nothing"
     assert (printed[-1]["end"]["answered"], printed[-1]["end"]["skipped"]) == (1, 1)
+
+
+@pytest.mark.parametrize("value", [2.0, True, "2", 0, 5, 10**400, None, [2], {"grade": 2}])
+def test_a_grade_is_a_whole_number_from_1_to_4(bank: Bank, tmp_path: Path, value: object):
+    lines = [{"answer": [0]}, {"command": "grade", "value": value}, {"command": "quit"}]
+    printed = session(bank, tmp_path, ["pick", "fill"], *lines)
+    assert words(printed) == ["ask", "verdict", "ask", "error", "end"]
+    assert printed[3]["error"]["key"] == "study.line_grade"
+    with Diary(tmp_path / "diary.sqlite3") as diary:
+        assert [row.grade for row in diary.answers()] == [3]
+
+
+@pytest.mark.parametrize("left", [["pick", "fill"], ["pick"]])
+@pytest.mark.parametrize("name", ["hint", "sure", "right", "continue", "grade", "why", "flag"])
+def test_each_line_has_one_reply_after_a_verdict_too(
+    bank: Bank, tmp_path: Path, left: list[str], name: str
+):
+    value = {"value": 3} if name == "grade" else {}
+    lines = [{"answer": [0]}, {"command": name, **value}, {"command": "quit"}]
+    printed = session(bank, tmp_path, left, *lines, patience=10.0)
+    asked = ["ask"] * (len(left) - 1)
+    said = words(printed)
+    assert said[: 2 + len(asked)] == ["ask", "verdict", *asked]
+    # On the last verdict there is nothing left to go on to but the end.
+    over = name == "continue" and not asked
+    assert len(said) == 2 + len(asked) + (not over) + 1, said
+    assert said[-1] == "end"
+
+
+def test_a_line_that_is_too_long_is_one_error_and_the_next_one_is_read(tmp_path: Path):
+    reading, writing = os.pipe()
+    sink = Sink(tmp_path / "diary.sqlite3")
+    long = b'{"answer": "' + b"x" * (1 << 20) + b'"}\n'
+    just = b'{"answer": {"text": "' + b"x" * ((1 << 20) - 24) + b'"}}\n'
+    assert len(just) == (1 << 20) + 1
+
+    def feed() -> None:
+        with os.fdopen(writing, "wb") as stream:
+            stream.write(long * 8 + just + long[:-2])
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    with os.fdopen(reading, "rb", 0) as source:
+        desk = JsonDesk(source.fileno(), sink, 0.0)
+        desk._asked = object()  # pyright: ignore  # a question waits
+        said = [desk._read() for _ in range(2)]
+    feeder.join()
+    assert [type(each).__name__ for each in said] == ["Given", "Command"]
+    printed = [json.loads(line) for line in sink.getvalue().splitlines()]
+    assert [each["error"]["key"] for each in printed] == ["study.line_long"] * 9
 
 
 def test_not_knowing(bank: Bank, tmp_path: Path):
@@ -422,6 +483,6 @@ def test_endless_seconds_are_refused_and_half_a_character_ends_nothing(bank: Ban
             show=lambda _: None,
         ).run()
     printed = [json.loads(line) for line in sink.getvalue().splitlines()]
-    assert printed[1]["error"]["key"] == "study.line_seconds"
+    assert printed[1]["error"]["key"] == "study.line_json"
     assert "verdict" in words(printed)
     assert words(printed)[-1] == "end"
