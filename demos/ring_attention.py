@@ -33,28 +33,9 @@ Run
 import weakref
 from typing import Literal
 
-from _bench import (
-    Break,
-    Flight,
-    Metrics,
-    broadcast,
-    check,
-    clocked,
-    compared,
-    computed,
-    counted,
-    device,
-    everyone,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    virtual_clock,
-    wire,
-)
+from _bench import Break, Metrics, check, clocked, compared, computed, counted, refuse, run, shared
+from _bench import Flight, broadcast, device, everyone, exchange, max_error, rank, ranks
+from _bench import virtual_clock, wire
 
 import torch
 from torch import Tensor
@@ -77,12 +58,14 @@ def rotate(x: Tensor, places: Tensor) -> Tensor:
     angles = places[:, None] * 10_000.0 ** (-pairs / x.shape[-1])
     cos, sin = angles.cos(), angles.sin()
     even, odd = x[..., 0::2], x[..., 1::2]
-    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
+    turned = torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1)
+    return turned.flatten(-2).to(x.dtype)
 
 
 def plan(seq: int, layout: str, causal: bool) -> list[tuple[int, Tensor, Tensor, Tensor]]:
     """For each step: whose block is here, and which of my queries may see which of its keys."""
-    here, visits = positions(rank(), seq, layout), []
+    here = positions(rank(), seq, layout)
+    visits = []
     for step in range(ranks()):
         # Blocks move ahead, so each one that arrives began one rank further behind.
         source = (rank() - step) % ranks()
@@ -93,11 +76,16 @@ def plan(seq: int, layout: str, causal: bool) -> list[tuple[int, Tensor, Tensor,
     return visits
 
 
+def wide(x: Tensor) -> Tensor:
+    """In fp32 at least: a sum kept in bf16 would be rounded again for every block that comes."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
 def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
     """Attention over one block of keys: its output, and the log of its normaliser."""
-    scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~visible, -torch.inf)
+    scores = (wide(q) @ wide(k).mT / q.shape[-1] ** 0.5).masked_fill(~visible, -torch.inf)
     lse = scores.logsumexp(-1, keepdim=True)
-    return (scores - lse).exp() @ v, lse
+    return (scores - lse).exp() @ wide(v), lse
 
 
 def merge(out: Tensor, lse: Tensor, new_out: Tensor, new_lse: Tensor) -> tuple[Tensor, Tensor]:
@@ -116,10 +104,11 @@ def pass_on(block: Tensor, room: Tensor, tag: int = 0) -> Flight[Tensor]:
     return exchange(block, ahead, room, behind, tag)
 
 
-def forward(q: Tensor, k: Tensor, v: Tensor, visits: list, clock):
+def forward(q: Tensor, k: Tensor, v: Tensor, visits: list, clock=None):
     """My queries against everyone's keys, a block at a time; also the work and the blocks held."""
     kv, room = torch.stack([k, v]), None
-    out, lse, work, held = torch.zeros_like(q), torch.zeros_like(q[..., :1]), 0, 0
+    out, lse = wide(torch.zeros_like(q)), wide(torch.zeros_like(q[..., :1]))
+    work = held = 0
     memory = [weakref.ref(kv.untyped_storage())]  # a block is held until its memory is free
     for step, (source, rows, keys, visible) in enumerate(visits):
         # The block leaves before it is used: it travels while the attention is computed.
@@ -136,39 +125,41 @@ def forward(q: Tensor, k: Tensor, v: Tensor, visits: list, clock):
             so_far = (out[:, rows], lse[:, rows])
             out[:, rows], lse[:, rows] = merge(*so_far, *part) if step else part
             work += int(visible.sum())
-            clock.spend(int(visible.sum()) / len(rows) ** 2, f"A{source}")
+            if clock:
+                clock.spend(int(visible.sum()) / len(rows) ** 2, f"A{source}")
         if arriving:
             kv = arriving.wait()
-    return out, lse, work, held
+    return out.to(q.dtype), lse, work, held
 
 
 def backward(
     dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, visits: list
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The blocks go round again; each one's gradient grows on the way and ends where it began."""
-    kv, dq, scale, returning = torch.stack([k, v]), torch.zeros_like(q), q.shape[-1] ** -0.5, None
-    dkv = torch.zeros_like(kv)
+    kv, returning = torch.stack([k, v]), None
+    dq, dkv = wide(torch.zeros_like(q)), wide(torch.zeros_like(kv))
+    scale, qs, douts = q.shape[-1] ** -0.5, wide(q), wide(dout)
     # Softmax's own correction: one number for each query, the same for all blocks.
-    delta = (dout * out).sum(-1, keepdim=True)
+    delta = (douts * out).sum(-1, keepdim=True)
     for step, (_, rows, keys, visible) in enumerate(visits):
         coming = pass_on(kv, torch.empty_like(kv)) if step < ranks() - 1 else None
-        k_here, v_here = kv[:, :, keys]
-        scores = (q[:, rows] @ k_here.mT * scale).masked_fill(~visible, -torch.inf)
+        k_here, v_here = wide(kv[:, :, keys])
+        scores = (qs[:, rows] @ k_here.mT * scale).masked_fill(~visible, -torch.inf)
         # The lse is that of whole rows by now: the weights are the true ones, nothing to merge.
         weights = (scores - lse[:, rows]).exp()
-        dscores = weights * (dout[:, rows] @ v_here.mT - delta[:, rows]) * scale
+        dscores = weights * (douts[:, rows] @ v_here.mT - delta[:, rows]) * scale
         dq[:, rows] += dscores @ k_here
         # What the ranks behind me found for this block arrived while I worked on it.
         if returning:
             dkv = returning.wait()
-        dkv[:, :, keys] += torch.stack([dscores.mT @ q[:, rows], weights.mT @ dout[:, rows]])
+        dkv[:, :, keys] += torch.stack([dscores.mT @ qs[:, rows], weights.mT @ douts[:, rows]])
         if ranks() > 1:
             returning = pass_on(dkv, torch.empty_like(dkv), tag=1)
         if coming:
             kv = coming.wait()
     # After its last visit a block is one hop short of home.
     dk, dv = returning.wait() if returning else dkv
-    return dq, dk, dv
+    return dq.to(q.dtype), dk.to(k.dtype), dv.to(v.dtype)
 
 
 def on_one_rank(inputs: Tensor, causal: bool, official: bool) -> Tensor:

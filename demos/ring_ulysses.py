@@ -36,24 +36,8 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Literal
 
-from _bench import (
-    Break,
-    Metrics,
-    broadcast,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import broadcast, device, everyone, exchange, max_error, rank, ranks, wire
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -67,7 +51,8 @@ def lay_out(row_length, inside, per_node):
     grid = lines.view(-1, row_length) if inside == "heads" else lines.view(row_length, -1).T
     row, column = (grid == rank()).nonzero()[0].tolist()
     place = SimpleNamespace(row=row, column=column, per_node=per_node, sent=Counter())
-    place.heads, place.ring = grid[row].tolist(), grid[:, column].tolist()
+    place.heads = grid[row].tolist()
+    place.ring = grid[:, column].tolist()
     return place
 
 
@@ -116,8 +101,8 @@ def pass_on(x, place, by):
 
 
 def ahead(x, place):
-    """Keys and values go this way."""
-    return pass_on(x, place, 1)
+    """Keys and values go this way, in the dtype that they came in."""
+    return pass_on(x.to(place.dtype), place, 1).to(x.dtype)
 
 
 def home(x, place):
@@ -149,12 +134,20 @@ def attend(visible, q, k, v):
     return (scores - lse).exp() @ v, lse
 
 
+def wide(x):
+    """In fp32 at least: a sum kept in bf16 would be rounded again for every block that comes."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
 def two_dimensions(seq, place, q, k, v):
     """Attention of my tokens to the whole sequence: by heads in my row, round my column."""
     rows = len(place.ring)
-    q, k, v = (Moved.apply(x, to_heads, to_tokens, place) for x in (q, k, v))
+    place.dtype = q.dtype
+    q, k, v = (wide(Moved.apply(x, to_heads, to_tokens, place)) for x in (q, k, v))
     # From here on my row has the whole block, and I my heads of it.
-    here, kv, work = block(seq, place.row, rows), torch.stack([k, v]), 0
+    here = block(seq, place.row, rows)
+    kv = torch.stack([k, v])
+    work = 0
     for step in range(rows):
         visible = here[:, None] >= block(seq, (place.row - step) % rows, rows)
         work += len(q) * int(visible.sum())
@@ -163,10 +156,12 @@ def two_dimensions(seq, place, q, k, v):
             out, lse = part, part_lse
         else:
             both = torch.logaddexp(lse, part_lse)
-            out, lse = (lse - both).exp() * out + (part_lse - both).exp() * part, both
+            out = (lse - both).exp() * out + (part_lse - both).exp() * part
+            lse = both
         if step < rows - 1:
             kv = Moved.apply(kv, ahead, home, place)
-    return Moved.apply(out, to_tokens, to_heads, place), len(q), len(here), work
+    out = Moved.apply(out.to(place.dtype), to_tokens, to_heads, place)
+    return out, len(q), len(here), work
 
 
 def on_one_rank(whole, towards, official):
@@ -288,8 +283,8 @@ BREAKS = {
         source="the forward's direction kept for the backward: unseen where a ring has two ranks",
     ),
     "repeated-first": Break(
-        old="torch.stack([k, v]), 0",
-        new="torch.stack([k, v]).repeat_interleave(len(q) // len(k), 1), 0",
+        old="kv = torch.stack([k, v])",
+        new="kv = torch.stack([k, v]).repeat_interleave(len(q) // len(k), 1)",
         expect="a hop carries K and V of a rank's tokens",
         ranks=3,
         source="K and V repeated for GQA first, as plain attention code does: h/g times the bytes",

@@ -135,7 +135,6 @@ LONG_STORIES = {
     "pipeline_dualpipe": 167,
     "pipeline_lengths": 170,
     "pipeline_orders": 191,
-    "ring_ulysses": 165,
     "step_profile": 177,
     "ulysses": 181,
 }

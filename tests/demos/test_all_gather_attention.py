@@ -7,6 +7,7 @@ import pytest
 from quizkit.lab.catalogue import find
 
 from .conftest import Run, failed
+from .ranks import on_ranks
 
 DEMO = find("all-gather-attention")
 
@@ -92,3 +93,18 @@ def test_what_cannot_be_divided_is_refused(
 
 def test_watch_lists_the_metrics_as_they_come(run: Run) -> None:
     assert [*DEMO.watch] == [*run(2)["metrics"]]
+
+
+def bf16_shares() -> bool:
+    from _bench import rank, ranks
+
+    import torch
+    from all_gather_attention import reduce_scatter
+
+    found = torch.randn(ranks(), 2, 3 * ranks(), 5, generator=torch.manual_seed(0)).bfloat16()
+    true = found.float().sum(0).bfloat16().chunk(ranks(), -2)[rank()]
+    return torch.equal(reduce_scatter(found[rank()]), true)
+
+
+def test_a_sum_in_bf16_is_rounded_once() -> None:
+    assert on_ranks(4, bf16_shares) == [True] * 4

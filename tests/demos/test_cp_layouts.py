@@ -7,6 +7,7 @@ import pytest
 from quizkit.lab.catalogue import find
 
 from .conftest import Run, failed
+from .ranks import on_ranks
 
 DEMO = find("cp-layouts")
 
@@ -129,3 +130,38 @@ def test_a_timeline_for_each_layout(run: Run) -> None:
     assert schedules == ["contiguous", "zigzag", "striped", "per document"]
     for schedule in schedules:
         assert [e["name"] for e in events if e["schedule"] == schedule] == ["A1", "A0", "A2"]
+
+
+def layouts(kind: str) -> dict[str, float]:
+    """The worst error against fp64, output and gradients, over that of torch's own attention."""
+    from _bench import everyone, rank, ranks
+
+    import torch
+    from cp_layouts import LAYOUTS, deal, go_home, on_one_rank, places, ring, visible
+
+    lengths, dtype = [72, 24, 48], getattr(torch, kind)
+    torch.manual_seed(0)
+    inputs = torch.randn(4, 2, sum(lengths), 8).to(dtype)
+    document = torch.arange(3).repeat_interleave(torch.tensor(lengths))
+    truth = on_one_rank(inputs.double(), lengths, official=False)
+    usual = (on_one_rank(inputs, lengths, official=True) - truth).abs().amax((1, 2, 3)) + 1e-15
+    found = {}
+    for layout in LAYOUTS:
+        held = deal(torch.arange(sum(lengths)), rank(), layout, lengths)
+        sources = [(rank() - step) % ranks() for step in range(ranks())]
+        masks = [(s, visible(held, places(s, layout, lengths), document)) for s in sources]
+        q = inputs[0, :, held].requires_grad_()
+        out, blocks, _ = ring(q, inputs[1:3, :, held], masks)
+        dq, *dkv = torch.autograd.grad((out * inputs[3, :, held]).sum(), [q, *blocks])
+        assert out.dtype == dtype
+        ours = torch.stack([out.detach(), dq, *go_home(dkv).to(dtype)])
+        off = (ours - truth[:, :, held]).abs().amax((1, 2, 3))
+        found[layout] = everyone((off / usual).tolist()).max().item()
+    return found
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "bfloat16"])
+def test_no_dtype_crashes_or_is_rounded_more_than_in_torchs_attention(kind: str) -> None:
+    # A ring of three: some blocks show some queries nothing, so that their lse there is -inf.
+    for found in on_ranks(3, layouts, kind):
+        assert max(found.values()) < (8 if kind == "float64" else 2), found

@@ -1,5 +1,6 @@
 """Ring attention against full attention, its laws, and what each planted bug does to it."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from quizkit.lab.catalogue import find
 
 from .conftest import Run, failed
+from .ranks import on_ranks
 
 DEMO = find("ring-attention")
 
@@ -166,3 +168,47 @@ def test_a_merge_is_the_softmax_over_all_keys(shift: float) -> None:
     whole = ring_attention.attend(q, k, v, seen)
     for merged in (ring_attention.merge(*early, *late), ring_attention.merge(*late, *early)):
         torch.testing.assert_close(merged, whole, rtol=1e-12, atol=1e-12)
+
+
+def one_ring(layout: str, kind: str, causal: bool) -> dict[str, float]:
+    """Errors of a ring's output and gradients against fp64, over those of torch's own attention."""
+    from _bench import everyone, rank, ranks
+
+    import torch
+    from ring_attention import backward, forward, plan, positions
+    from torch.nn.functional import scaled_dot_product_attention
+
+    seq, dtype = 48 * ranks(), getattr(torch, kind)
+    torch.manual_seed(0)
+    inputs = torch.randn(4, 3, seq, 16).to(dtype)
+
+    def attention(wide):
+        q, k, v = (x.to(wide).requires_grad_() for x in inputs[:3])
+        out = scaled_dot_product_attention(q, k, v, is_causal=causal)
+        gradients = torch.autograd.grad((out * inputs[3].to(wide)).sum(), (q, k, v))
+        return [x.detach().double() for x in (out, *gradients)]
+
+    truth, theirs = attention(torch.float64), attention(dtype)
+    here, visits = positions(rank(), seq, layout), plan(seq, layout, causal)
+    q, k, v, dout = inputs[:, :, here]
+    out, lse, _, _ = forward(q, k, v, visits)
+    ours = [out, *backward(dout, q, k, v, out, lse, visits)]
+    assert all(x.dtype == dtype for x in ours)
+    ratios = {}
+    for name, mine, other, true in zip(("out", "dq", "dk", "dv"), ours, theirs, truth, strict=True):
+        off = (mine - true[:, here]).abs().max().item()
+        usual = (other - true).abs().max().item() + 1e-15
+        ratios[name] = everyone(off).max().item() / usual
+    return ratios
+
+
+def rings(kind: str) -> dict[str, dict[str, float]]:
+    both = itertools.product(("contiguous", "zigzag"), (True, False))
+    return {f"{layout}, causal {causal}": one_ring(layout, kind, causal) for layout, causal in both}
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "bfloat16"])
+def test_no_dtype_is_rounded_more_than_in_torchs_attention(kind: str) -> None:
+    for found in on_ranks(4, rings, kind):
+        for how, ratios in found.items():
+            assert max(ratios.values()) < (4 if kind == "float64" else 2), (how, ratios)

@@ -7,6 +7,7 @@ import pytest
 from quizkit.lab.catalogue import find
 
 from .conftest import Run, failed
+from .ranks import on_ranks
 
 DEMO = find("ring-ulysses")
 
@@ -92,3 +93,35 @@ def test_what_cannot_be_laid_out_is_refused(
 
 def test_watch_lists_the_metrics_as_they_come(run: Run) -> None:
     assert [*DEMO.watch] == [*run(2)["metrics"]]
+
+
+def grid(kind: str) -> list[float]:
+    """Errors against fp64 of output and gradients, over those of torch's own attention."""
+    from _bench import everyone, ranks
+
+    import torch
+    from ring_ulysses import block, lay_out, on_one_rank, two_dimensions
+
+    seq, rows, dtype = 48 * ranks(), ranks() // 2, getattr(torch, kind)
+    torch.manual_seed(0)
+    whole = [torch.randn(heads, seq, 8).to(dtype) for heads in (4, 2, 2)]
+    towards = torch.randn(4, seq, 8).to(dtype)
+    truth = on_one_rank([x.double() for x in whole], towards.double(), official=False)
+    theirs = on_one_rank(whole, towards, official=True)
+    place = lay_out(2, "heads", per_node=2)
+    mine = block(seq, place.row, rows).chunk(2)[place.column]
+    leaves = [x[:, mine].requires_grad_() for x in whole]
+    out, *_ = two_dimensions(seq, place, *leaves)
+    assert out.dtype == dtype
+    ours = [out, *torch.autograd.grad((out * towards[:, mine]).sum(), leaves)]
+    return [
+        everyone((a - true[:, mine]).abs().max().item()).max().item()
+        / ((b - true).abs().max().item() + 1e-15)
+        for a, b, true in zip(ours, theirs, truth, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "bfloat16"])
+def test_no_dtype_is_rounded_more_than_in_torchs_attention(kind: str) -> None:
+    for found in on_ranks(6, grid, kind):
+        assert max(found) < (8 if kind == "float64" else 2), found
