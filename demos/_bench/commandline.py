@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import early, interrupt, load, report, start, stop, torchrun
+from . import backend, early, interrupt, load, report, start, stop, torchrun
 
 DEFAULT_RANKS = 4
 
@@ -26,7 +26,7 @@ def parser(script: load.Script) -> argparse.ArgumentParser:
         prog=script.path.name, description=script.law, allow_abbrev=False
     )
     result.add_argument("--ranks", type=int, metavar="N", help=f"default {DEFAULT_RANKS}")
-    result.add_argument("--device", choices=("auto", "cuda", "cpu"), default="auto")
+    result.add_argument("--device", choices=backend.DEVICES, default="auto")
     result.add_argument(
         "--break", dest="broken", choices=sorted(script.breaks), help="plant this bug"
     )

@@ -9,7 +9,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import early, interrupt, load, report, start, stop
+from . import backend, early, interrupt, load, report, start, stop
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 FIELDS = {
@@ -73,7 +73,7 @@ def setting(request: dict[str, Any]) -> start.Setting:
             raise load.DemoError(f"{name} cannot be {values[name]!r}")
     if not 0 < values["deadline"] <= stop.LONGEST:
         raise load.DemoError(f"the deadline is more than 0 and at most {stop.LONGEST:g} seconds")
-    if values["device"] not in ("auto", "cuda", "cpu"):
+    if values["device"] not in backend.DEVICES:
         raise load.DemoError(f"there is no device {values['device']!r}")
     return start.Setting(
         path=find(values["demo"]),
