@@ -159,7 +159,8 @@ def gradient_of(model):
 
 def from_rank_0(tensor):
     """How far this rank's is from rank 0's."""
-    return max_error(tensor, all_gather(tensor)[0])
+    here = tensor.to(device())  # torch's DDP may hold it in host memory
+    return max_error(here, all_gather(here)[0])
 
 
 def averaged(wrap, model, batch, loss):

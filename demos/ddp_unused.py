@@ -250,7 +250,7 @@ def main(
         "torch_error": compared(torch_error),
         "default_raises": shared(counted(raises)),
         "default_sums": shared(counted(sums)),
-        "default_drift": compared(max_error(first, broadcast(first.clone(), 0))),
+        "default_drift": compared(max_error(first, broadcast(first.to(device(), copy=True), 0))),
         "static_raises": shared(counted(static_raises)),
         "static_sums": shared(counted(static_sums)),
     }

@@ -71,10 +71,20 @@ def _peer(number: int) -> int:
     return number
 
 
+def _ours(tensor: Tensor) -> Tensor:
+    """Its values. One that lies elsewhere would travel in some states and crash in others."""
+    if tensor.device != here().device:
+        raise ValueError(
+            f"a message must lie on {here().device} and this tensor lies on {tensor.device}:"
+            " make it with device=device()"
+        )
+    return tensor.detach()
+
+
 # A payload travels under an even tag and the sender's virtual time under the odd one beside it.
 def _outgoing(tensor: Tensor, to: int, tag: int) -> list[dist.P2POp]:
     _count(tensor)
-    payload = tensor.detach()
+    payload = _ours(tensor)
     payload = (payload.cpu() if here().staged else payload).contiguous()
     ops = [dist.P2POp(dist.isend, payload, _peer(to), tag=2 * tag)]
     if running := clock.current():
@@ -84,7 +94,7 @@ def _outgoing(tensor: Tensor, to: int, tag: int) -> list[dist.P2POp]:
 
 
 def _incoming(into: Tensor, source: int, tag: int) -> tuple[list[dist.P2POp], Callable[[], Tensor]]:
-    place = into.detach()
+    place = _ours(into)
     direct = place.is_contiguous() and not here().staged
     where = "cpu" if here().staged else into.device
     buffer = place if direct else torch.empty(place.shape, dtype=place.dtype, device=where)
@@ -157,7 +167,7 @@ def _collective() -> None:
 def _in_place(tensor: Tensor, operation: Callable[[Tensor], object]) -> Tensor:
     """Run a collective on a tensor, or on a copy that the backend can take, and write it back."""
     _collective()
-    place = tensor.detach()
+    place = _ours(tensor)
     taken = (place.cpu() if here().staged else place).contiguous()
     operation(taken)
     if taken is not place:
@@ -173,7 +183,7 @@ def all_reduce(tensor: Tensor) -> Tensor:
 def all_gather(tensor: Tensor) -> list[Tensor]:
     """Every rank's tensor, in order of rank."""
     _collective()
-    mine = tensor.detach()
+    mine = _ours(tensor)
     mine = (mine.cpu() if here().staged else mine).contiguous()
     parts = [torch.empty_like(mine) for _ in range(here().ranks)]
     dist.all_gather(parts, mine)

@@ -174,6 +174,36 @@ def test_no_rank_can_send_to_itself_or_to_nobody(warm: Warm):
     assert "ValueError: there is no rank 2: this run has 2" in error["message"]
 
 
+ELSEWHERE = """
+import torch
+from _bench import all_gather, broadcast, check, exchange, rank
+
+
+def main():
+    here, away, other = torch.ones(1), torch.ones(1, device="meta"), 1 - rank()
+    for talk in (
+        lambda: exchange(away, other, here, other),
+        lambda: exchange(here, other, away, other),
+        lambda: broadcast(away, 0),
+        lambda: all_gather(away),
+    ):
+        try:
+            talk()
+        except ValueError as error:
+            words = "a message must lie on cpu and this tensor lies on meta"
+            check("it is said where it lies", str(error).startswith(words), "==", True)
+        else:
+            check("it is refused", False, "==", True)
+    return {}
+"""
+
+
+def test_what_lies_on_another_device_does_not_travel(warm: Warm):
+    warm.programs.write("elsewhere", ELSEWHERE)
+    report = warm.run("elsewhere", 2)
+    assert report["verdict"] == "pass", report
+
+
 CLOCK = '''
 import torch
 from _bench import check, clocked, computed, rank, ranks, recv, send, shared, virtual_clock
