@@ -15,6 +15,9 @@ RIGHT = "i-was-right"
 GRADE = "grade"
 MYTH = "myth"
 
+PLACEMENT = "placement"
+"""The event that marks a session which looked for the learner's level: no part of a day's share."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:

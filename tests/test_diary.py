@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from quizkit.answer import UNDO, Answer, Event, counted, flagged
+from quizkit.answer import PLACEMENT, UNDO, Answer, Event, counted, flagged
 from quizkit.diary import Diary, erase
 from quizkit.diary import file as module
 from quizkit.errors import DiaryError
@@ -126,6 +126,13 @@ def test_what_a_day_has_seen(tmp_path: Path):
         assert diary.asked_since(AT) == (1, 1)
         assert diary.asked_since(AT - timedelta(hours=40)) == (3, 0)
         assert diary.asked_since(AT + timedelta(hours=3)) == (0, 0)
+        # What a placement asked is none of the day's, until it is asked again.
+        diary.log(Event(device="d", at=AT, session="placing", name=PLACEMENT, note={}))
+        diary.append(row("9", "a/placed", 1, session="placing"))
+        diary.append(row("10", "a/again", 2, session="placing"))
+        assert diary.asked_since(AT) == (1, 1)
+        diary.append(row("11", "a/placed", 2))
+        assert sum(diary.asked_since(AT)) == 3
 
 
 def test_rows_are_final(tmp_path: Path):

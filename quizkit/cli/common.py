@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from quizkit.bank.library import Library
     from quizkit.bank.model import Retired
     from quizkit.bank.reader import Bank
+    from quizkit.tutor.lineup import Allowance
 
 _spoken: list[Lang] = []
 
@@ -98,6 +99,24 @@ def tell_broken(shelves: "Library", topics: Collection[str] | None, lang: Lang) 
     broken = {problem.file for problem in problems if problem.severity == "error"}
     if broken:
         tell(say("study.broken", lang, count=len(broken)), err=True)
+
+
+def allowance() -> "Allowance":
+    """What the settings allow for a day, less what was asked since midnight here."""
+    from datetime import datetime, time
+
+    from quizkit.diary import Diary
+    from quizkit.paths import diary_file
+    from quizkit.settings import settings
+    from quizkit.tutor.lineup import Allowance
+
+    midnight = datetime.combine(datetime.now().astimezone(), time()).astimezone()
+    with Diary(diary_file()) as diary:
+        done = diary.asked_since(midnight)
+    found = settings()
+    names = ("new_per_day", "reviews_per_day")
+    left = [max(0, found[n].number - d) for n, d in zip(names, done, strict=True)]
+    return Allowance(*left)
 
 
 def no_question(shelves: "Library", name: str) -> QuizkitError:

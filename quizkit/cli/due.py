@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quizkit.cli.common import choose_topics, language, library, tell, tell_broken
+from quizkit.cli.common import allowance, choose_topics, language, library, tell, tell_broken
 from quizkit.cli.options import Banks, Json, Spoken, Topics
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def _print_json(found: "Agenda") -> None:
 
 
 def _print_lines(found: "Agenda", lang: "Lang") -> None:
+    from quizkit.settings import settings
     from quizkit.words import say
 
     tell(say("study.due", lang, due=len(found.due), new=found.new))
@@ -89,4 +90,7 @@ def _print_lines(found: "Agenda", lang: "Lang") -> None:
         date = f"{found.next_due.astimezone():%Y-%m-%d %H:%M}"
         tell(say("study.due_next", lang, date=date))
     if found.due or found.new:
-        tell(say("study.due_start", lang))
+        left = allowance()
+        more = (found.due and left.reviews) or (found.new and left.new)
+        planned = settings()["interview"].value is not None  # then the day goes by its minutes
+        tell(say("study.due_start" if more or planned else "study.due_share_done", lang))

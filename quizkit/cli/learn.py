@@ -12,7 +12,7 @@ from quizkit.cli.session import open_desk, session
 if TYPE_CHECKING:
     from quizkit.bank.library import Library
     from quizkit.tutor.desk import Desk, Page
-    from quizkit.tutor.verdict import Note
+    from quizkit.tutor.placement import Placed
     from quizkit.words import Lang
 
 _LANGS: "tuple[Lang, Lang]" = ("zh", "en")
@@ -87,12 +87,11 @@ def place(
     if read is not None and found is not None:
         from quizkit.words import say
 
-        tell(say(found[0], read, **found[1]), err=True)
-        tell(say("study.due_start", read), err=True)
+        tell(f"{explained(found, read)}\n\n{say('study.due_start', read)}", err=True)
 
 
-def find_level(shelves: "Library", desk: "Desk", lang: "Lang") -> "Note | None":
-    """Ask the placement's questions, settle the level they lead to, if to one, and say which."""
+def find_level(shelves: "Library", desk: "Desk", lang: "Lang") -> "Placed | None":
+    """Ask the placement's questions, and settle the level they lead to, if to one."""
     import os
     from datetime import UTC, datetime
 
@@ -102,14 +101,47 @@ def find_level(shelves: "Library", desk: "Desk", lang: "Lang") -> "Note | None":
     entries = shelves.entries()
     number = int.from_bytes(os.urandom(4), "big")
     placement = Placement(entries, number, lambda: datetime.now(UTC))
-    session(entries, shelves, desk, lambda _cards, _seed: placement, lang=lang, seed=number)
-    level = placement.level
-    if level is None:
-        return None
-    settle("level", str(level))
-    if placement.open_above:
-        return "study.placed_top", {"level": level, "higher": level + 1}
-    return "study.placed", {"level": level}
+    session(
+        entries, shelves, desk, lambda _cards, _seed: placement, lang=lang, seed=number, places=True
+    )
+    found = placement.result
+    if found:
+        settle("level", str(found.level))
+    return found
+
+
+def explained(found: "Placed", lang: "Lang") -> str:
+    """How the level came: what was right at which, why not one more, and what follows from it."""
+    from quizkit.tutor.lineup import HELD_ENOUGH, HIGHEST
+    from quizkit.tutor.placement import ENOUGH, LIKELY
+    from quizkit.words import say
+
+    def words(key: str, **values: object) -> str:
+        return say(f"study.{key}", lang, **values)
+
+    higher, rights = found.level + 1, found.rights
+    count, right = (sum(row[i] for row in found.rows) for i in (1, 2))
+    if not found.held:
+        why = [words("placed_low")]
+    elif found.level == HIGHEST:
+        why = []
+    elif found.open_above:
+        why = [words("placed_top", higher=higher)]
+    elif found.chance < LIKELY:
+        percents = {"percent": f"{100 * found.chance:.0f}", "likely": f"{100 * LIKELY:.0f}"}
+        why = [words("placed_unlikely", higher=higher, **percents)]
+        why += [words("placed_guesses", rights=rights)] if rights else []
+    else:
+        why = [words("placed_few", higher=higher, rights=rights, enough=ENOUGH)]
+    rows = [words("placed_row", level=n, count=of, right=hits) for n, of, hits in found.rows]
+    return "\n\n".join(
+        [
+            words("placed", level=found.level, count=count, right=right),
+            "\n".join(rows),
+            ("" if lang == "zh" else " ").join(why),
+            words("placed_next", level=found.level, enough=HELD_ENOUGH),
+        ]
+    ).replace("\n\n\n\n", "\n\n")
 
 
 def offered(shelves: "Library", desk: "Desk", lang: "Lang") -> "Lang | None":
@@ -172,14 +204,13 @@ def _introduction(shelves: "Library", slug: str, questions: list[str], lang: "La
     return Page(topic.title, Text(text("zh"), text("en")), lang)
 
 
-def _found(found: "Note", lang: "Lang") -> "Page":
+def _found(found: "Placed", lang: "Lang") -> "Page":
     from quizkit.bank.model import Text
     from quizkit.tutor.desk import Page
     from quizkit.words import say
 
     title = Text(*(say("study.place_title", spoken) for spoken in _LANGS))
-    text = (say(found[0], spoken, **found[1]) for spoken in _LANGS)
-    return Page(title, Text(*text), lang)
+    return Page(title, Text(*(explained(found, spoken) for spoken in _LANGS)), lang)
 
 
 def _offer(lang: "Lang") -> "Page":

@@ -83,7 +83,7 @@ def plan(
         if not entries:
             raise UsageError("nothing_chosen")
         cards = Memory(diary, entries).cards
-        found = outlook(entries, cards, diary.answers(), aim, now)
+        found = outlook(entries, cards, diary.answers(), aim, now, placed=diary.placements())
     if save:
         _save(day, amount, aimed, topics, spoken)
     if json:
@@ -107,7 +107,8 @@ def todays_lineup(entries: "Sequence[Entry]", cards: "Mapping[str, Card]", aim: 
 
     entries = [each for each in entries if aim.weigh(each) > 0]
     with Diary(diary_file()) as diary:
-        return planned_today(entries, cards, diary.answers(), aim, datetime.now(UTC))
+        answers, placed = diary.answers(), diary.placements()
+        return planned_today(entries, cards, answers, aim, datetime.now(UTC), placed=placed)
 
 
 def settled_aim(entries: "Sequence[Entry]", banks: "Sequence[Path]") -> "Aim | None":

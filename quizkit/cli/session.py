@@ -47,14 +47,17 @@ def session(
     runs: bool = False,
     done: "Note | None" = None,
     command: str = "quizkit study",
+    places: bool = False,
 ) -> None:
     """Ask what the queue brings; `done` is said where it brings nothing at all.
 
-    `command` is what takes up again what was left half-way.
+    `command` is what takes up again what was left half-way. One that `places` looks for the
+    learner's level, and is no part of the day's share.
     """
     import os
     from datetime import UTC, datetime
 
+    from quizkit.answer import PLACEMENT, Event
     from quizkit.cli.laboratory import Laboratory
     from quizkit.diary import Diary
     from quizkit.paths import diary_file
@@ -81,6 +84,15 @@ def session(
         if done and not study.left:
             tell(say(done[0], lang, **done[1]))
             return
+        if places:
+            mark = Event(
+                device=diary.device,
+                at=datetime.now(UTC),
+                session=study.session,
+                name=PLACEMENT,
+                note={},
+            )
+            diary.log(mark)
         lab.warm_soon()
         try:
             study.run()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import choose_topics, language, library, no_question, tell_broken
+from quizkit.cli.common import allowance, choose_topics, language, library, no_question, tell_broken
 from quizkit.cli.options import Banks, JsonLines, LineByLine, Spoken, Topics
 from quizkit.cli.session import open_desk, session
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from quizkit.answer import Card
     from quizkit.bank.entry import Entry
     from quizkit.bank.library import Library
-    from quizkit.tutor.lineup import Allowance
     from quizkit.words import Lang
 
 
@@ -114,7 +113,7 @@ def study(
             if aim:
                 return Queue(entries, todays_lineup(entries, cards, aim), number)
             now = datetime.now(UTC)
-            share = _allowance() if limit is None else None
+            share = allowance() if limit is None else None
             lineup = today(entries, cards, now, number, limit=limit, allowance=share, start=start)
             return Queue(entries, lineup, number)
 
@@ -146,24 +145,6 @@ def _named(shelves: "Library", names: Sequence[str]) -> "Sequence[Entry]":
         if name not in known:
             raise no_question(shelves, name)
     return [*{known[name].id: known[name] for name in names}.values()]
-
-
-def _allowance() -> "Allowance":
-    """What the settings allow for a day, less what was asked since midnight here."""
-    from datetime import datetime, time
-
-    from quizkit.diary import Diary
-    from quizkit.paths import diary_file
-    from quizkit.settings import settings
-    from quizkit.tutor.lineup import Allowance
-
-    midnight = datetime.combine(datetime.now().astimezone(), time()).astimezone()
-    with Diary(diary_file()) as diary:
-        done = diary.asked_since(midnight)
-    found = settings()
-    names = ("new_per_day", "reviews_per_day")
-    left = [max(0, found[n].number - d) for n, d in zip(names, done, strict=True)]
-    return Allowance(*left)
 
 
 def _is_first_time() -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, cast
 
-from quizkit.answer import Answer, Card, Event, Review
+from quizkit.answer import PLACEMENT, Answer, Card, Event, Review
 from quizkit.diary.file import File, Row
 
 _NAMED = "diary"
@@ -98,6 +98,10 @@ class Diary:
             for device, at, session, name, note in rows
         ]
 
+    def placements(self) -> set[str]:
+        """The sessions that looked for the learner's level."""
+        return {each.session for each in self.events(name=PLACEMENT)}
+
     def take_in(
         self, answers: Iterable[Answer], events: Iterable[Event]
     ) -> tuple[int, int, Path | None]:
@@ -150,13 +154,18 @@ class Diary:
             yield Review(str(question), _time(at), cast("int", grade))
 
     def asked_since(self, moment: datetime) -> tuple[int, int]:
-        """How many questions have been answered since: for the first time, and again."""
-        query = """select question, min(at) from (select question, at, uuid from answers
+        """How many questions have been answered since: for the first time, and again.
+
+        A placement's answers are none of the day's.
+        """
+        query = """select question, min(at) from (select question, at, uuid, session from answers
             where grade is not null and question in
             (select question from answers where at >= ?1 and grade is not null)) as a
             where not exists (select 1 from answers as u where u.undoes = a.uuid)
-            group by question having max(at) >= ?1"""
-        firsts = [cast("int", row[1]) for row in self._file.rows(query, (_ms(moment),))]
+            group by question having max(at * (session not in
+            (select session from events where name = ?2))) >= ?1"""
+        rows = self._file.rows(query, (_ms(moment), PLACEMENT))
+        firsts = [cast("int", row[1]) for row in rows]
         new = sum(first >= _ms(moment) for first in firsts)
         return new, len(firsts) - new
 

@@ -20,7 +20,7 @@ HANDFUL = 60
 HELD = 2.0
 """Days: what will be remembered as long as this was answered well."""
 
-_ENOUGH = 4
+HELD_ENOUGH = 4
 """Held answers at a level, or above it, after which a topic goes one level up."""
 
 HIGHEST = 5
@@ -96,7 +96,7 @@ def targets(entries: Iterable[Entry], cards: Mapping[str, Card], start: int) -> 
     found: dict[str, int] = {}
     for topic, levels in held.items():
         level = start
-        while level < HIGHEST and sum(levels[n] for n in range(level, HIGHEST + 1)) >= _ENOUGH:
+        while level < HIGHEST and sum(levels[n] for n in range(level, HIGHEST + 1)) >= HELD_ENOUGH:
             level += 1
         found[topic] = level
     return found

@@ -6,6 +6,7 @@ is most open.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 
@@ -25,10 +26,27 @@ _GUESSES = 0.25
 """The chance above it: a quick question has four options."""
 _BEFORE = (3, 3, 3, 2, 2, 2)
 """How likely each level is before the first answer, from 0: a stranger is rather a beginner."""
-_LIKELY = 0.6
+LIKELY = 0.6
 """A level is found where it is at least as likely as this that the learner has it, or a higher."""
-_ENOUGH = 2
+ENOUGH = 2
 """And where so many answers at it, or above, were right: one may be luck."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The level found, and how: (level, questions, right ones) from the easiest asked up.
+
+    `chance` is how likely it is that the learner has the next level, `rights` how many answers at
+    it, or above, were right. `held`: the level was shown, and is not only the lowest there is.
+    `open_above`: a higher one cannot be shown, too few questions ask for it.
+    """
+
+    level: int
+    rows: tuple[tuple[int, int, int], ...]
+    chance: float
+    rights: int
+    held: bool
+    open_above: bool
 
 
 class Placement:
@@ -52,15 +70,30 @@ class Placement:
         if not self._right:
             return None
         backed = [n for n in _LEVELS if self._backs(n)]
-        return max((n for n in backed if self._chance(n) >= _LIKELY), default=1)
+        return max((n for n in backed if self._chance(n) >= LIKELY), default=1)
 
     @property
-    def open_above(self) -> bool:
-        """Whether the level was shown and a higher one cannot be: too few questions ask for it."""
+    def result(self) -> Placed | None:
+        """What there is to say of it, or None before anything was answered."""
         level = self.level
-        if level in (None, HIGHEST) or not self._backs(level):
-            return False
-        return sum(each.level > level for each in (*self._left, *self._asked)) < _ENOUGH
+        if level is None:
+            return None
+        met = [each for each in self._asked if each.id in self._right]
+        rows = [
+            (n, len(here), sum(self._right[each.id] for each in here))
+            for n in _LEVELS
+            if (here := [each for each in met if each.level == n])
+        ]
+        held = self._backs(level) and self._chance(level) >= LIKELY
+        above = sum(each.level > level for each in (*self._left, *self._asked))
+        return Placed(
+            level,
+            tuple(rows),
+            self._chance(level + 1) if level < HIGHEST else 0.0,
+            sum(right for n, _, right in rows if n > level),
+            held,
+            self._backs(level) and level < HIGHEST and above < ENOUGH,
+        )
 
     def __len__(self) -> int:
         """How many are still to come, if the time lasts."""
@@ -109,7 +142,7 @@ class Placement:
     def _backs(self, level: int) -> bool:
         """Whether enough answers at the level, or above, were right."""
         rights = [each for each in self._asked if self._right.get(each.id)]
-        return sum(each.level >= level for each in rights) >= _ENOUGH
+        return sum(each.level >= level for each in rights) >= ENOUGH
 
     def _next_level(self) -> int:
         """The level of which it is most open whether the learner has it."""

@@ -4,7 +4,7 @@ Nothing is kept between calls: what was done, and what was not, is in the answer
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from typing import NamedTuple
@@ -82,9 +82,14 @@ def outlook(
     aim: Aim,
     now: datetime,
     zone: tzinfo | None = None,
+    *,
+    placed: Collection[str] = (),
 ) -> Outlook:
-    """How it looks now. Days are those of the zone's calendar (None: the clock on the wall)."""
-    learner = _learner(entries, cards, answers, aim, now, zone)
+    """How it looks now. Days are those of the zone's calendar (None: the clock on the wall).
+
+    `placed` are sessions that looked for the learner's level: they take nothing off today.
+    """
+    learner = _learner(entries, cards, answers, aim, now, zone, placed)
     tasks, model = learner.tasks, learner.model
     today = now.astimezone(zone).date()
     budgets = [60 * aim.minutes] * (aim.interview - today).days
@@ -116,9 +121,11 @@ def planned_today(
     aim: Aim,
     now: datetime,
     zone: tzinfo | None = None,
+    *,
+    placed: Collection[str] = (),
 ) -> Lineup:
     """What is left of today's plan, topics mixed as far as the order by worth allows."""
-    learner = _learner(entries, cards, answers, aim, now, zone)
+    learner = _learner(entries, cards, answers, aim, now, zone, placed)
     until = (aim.interview - now.astimezone(zone).date()).days
     holds = {task.id: task.hold for task in learner.tasks}
     worth = ranked(learner.tasks, holds, 0.0, until, learner.model)
@@ -135,6 +142,7 @@ def _learner(
     aim: Aim,
     now: datetime,
     zone: tzinfo | None,
+    placed: Collection[str],
 ) -> _Learner:
     known = {each.id: each for each in entries}
     names = {old: each.id for each in entries for old in each.was.split()}
@@ -144,7 +152,7 @@ def _learner(
         if name in known:
             firsts.setdefault(name, bool(row.right))
     study = [
-        (row.at, known[name].kind if name in known else "", row.seconds)
+        (row, known[name].kind if name in known else "")
         for name, row in judged
         if row.mode == "study"
     ]
@@ -152,7 +160,7 @@ def _learner(
     recalled = later(
         (name, (row.at - now) / _DAY, row.grade) for name, row in judged if row.grade is not None
     )
-    seconds = own_seconds((kind, spent) for _, kind, spent in study)
+    seconds = own_seconds((kind, row.seconds) for row, kind in study)
     chance = chances((name.split("/")[0], right) for name, right in firsts.items())
     model = fitted(recalled)
     tasks = [
@@ -167,9 +175,9 @@ def _learner(
         if (weight := aim.weigh(each)) > 0
     ]
     spent = sum(
-        within_reason(kind, took) + READING
-        for at, kind, took in study
-        if at.astimezone(zone).date() == today
+        within_reason(kind, row.seconds) + READING
+        for row, kind in study
+        if row.at.astimezone(zone).date() == today and row.session not in placed
     )
     return _Learner(tasks, model, recalled, spent)
 

@@ -82,6 +82,11 @@ class Study:
         self._message: Note | None = ("study.ahead", {}) if self._queue.ahead else greeted
 
     @property
+    def session(self) -> str:
+        """The session's name in the diary."""
+        return self._recorder.session
+
+    @property
     def left(self) -> int:
         """How many questions are still to come."""
         return len(self._queue)

@@ -147,12 +147,36 @@ WORDS: Words = {
         "en": "At most {minutes} minutes and {count} multiple-choice questions, harder or easier as you answer; a lucky guess or two will not raise your level. After that, new questions begin at it. Answers are kept as always, and come back for review.\n\nEnter begins. Or skip it and start from the basics; `quizkit place` is there at any time.",
     },
     "placed": {
-        "zh": "定级：第 {level} 级。新题从这里开始；要改：quizkit config level N",
-        "en": "Level {level}: new questions begin there. To change it: quizkit config level N",
+        "zh": "定级：第 {level} 级（{count} 题答对 {right} 题）",
+        "en": "Level {level} ({right} of {count} right)",
+    },
+    "placed_row": {
+        "zh": "- 第 {level} 级的题：{count} 题对 {right} 题",
+        "en": "- questions of level {level}: {right} of {count} right",
+    },
+    "placed_low": {
+        "zh": "第 1 级也还没站住，就从最基础的开始。",
+        "en": "Level 1 does not hold yet either, so it begins with the basics.",
+    },
+    "placed_unlikely": {
+        "zh": "第 {higher} 级没算上：照这些对错，你有这一级水平的可能是 {percent}%，到 {likely}% 才算。",
+        "en": "Level {higher} does not count as yours: by these answers it is {percent}% likely to be, and {likely}% are needed.",
+    },
+    "placed_guesses": {
+        "zh": "更难的题你对了 {rights} 道，可四选一蒙也有四分之一对；较易的题不该错，错一道比难题对一道更说明问题。",
+        "en": "Harder ones you had right: {rights}. But one in four comes right by guessing, while who has a level hardly misses what is below it: a miss there says more than a hit above.",
+    },
+    "placed_few": {
+        "zh": "第 {higher} 级没算上：那一级或更难的题你对了 {rights} 道，至少要 {enough} 道，一道可能是蒙的。",
+        "en": "Level {higher} does not count as yours: right answers at it or above are {rights}, and {enough} are needed, as one may be luck.",
     },
     "placed_top": {
-        "zh": "定级：第 {level} 级或以上。再难的几乎不出选择题，这里测不出。新题从第 {level} 级开始；想更难：quizkit config level {higher}",
-        "en": "Level {level} or above: what is harder is hardly ever multiple choice, so this cannot tell. New questions begin at level {level}; to begin higher: quizkit config level {higher}",
+        "zh": "再难的几乎不出选择题，这里测不出；想更难：quizkit config level {higher}",
+        "en": "What is harder is hardly ever multiple choice, so this cannot tell. To begin higher: quizkit config level {higher}",
+    },
+    "placed_next": {
+        "zh": "新题从第 {level} 级开始；哪个专题有 {enough} 题记住了，那个专题就升一级。刚才这些题不占今天的题量，以后照常复习。要改：quizkit config level N",
+        "en": "New questions begin at level {level}; a topic goes up one once {enough} of its questions are kept in mind. These here take nothing off today's share, and come back for review. To change it: quizkit config level N",
     },
     "gone": {
         "zh": "{question} 的文件刚刚没了或读不了，跳过；用 quizkit bank lint 查看",
@@ -168,6 +192,10 @@ WORDS: Words = {
         "en": "{due} due, {new} new, {known} not due yet",
     },
     "due_next": {"zh": "下一题 {date} 到期", "en": "The next one is due {date}"},
+    "due_share_done": {
+        "zh": "今天的题量做完了，明天再来。还想做：quizkit study --limit 10",
+        "en": "Today's share is done; the next is tomorrow's. For more now: quizkit study --limit 10",
+    },
     "due_start": {"zh": "开始：quizkit study", "en": "To begin: quizkit study"},
     "data_home": {"zh": "目录", "en": "folder"},
     "data_diary": {"zh": "答题记录", "en": "diary "},

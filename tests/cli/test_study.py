@@ -318,6 +318,20 @@ def test_what_is_due(quizkit: Quizkit):
     assert "1 due" in quizkit.run("due", *options).stdout
 
 
+def test_home_does_not_send_to_a_share_that_is_done(quizkit: Quizkit):
+    options = ["--bank", str(quizkit.bank), "--topic", "alpha", "--lang", "en"]
+    assert "To begin: quizkit study" in quizkit.run("due", *options).stdout
+    assert quizkit.run("config", "new_per_day", "1").returncode == 0
+    session = quizkit.study()
+    session.read()
+    session.say(RIGHT)
+    session.end()
+    told = quizkit.run("due", *options).stdout
+    assert "To begin: quizkit study" not in told
+    assert "Today's share is done" in told
+    assert "quizkit study --limit 10" in told
+
+
 def test_where_the_files_are(quizkit: Quizkit):
     done = quizkit.run("data", "--where")
     assert done.returncode == 0

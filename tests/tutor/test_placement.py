@@ -10,7 +10,7 @@ import pytest
 from quizkit.bank.entry import Entry, entry
 from quizkit.bank.model import Question
 from quizkit.bank.reader import Bank
-from quizkit.tutor.placement import LENGTH, MINUTES, Placement
+from quizkit.tutor.placement import ENOUGH, LENGTH, LIKELY, MINUTES, Placement
 
 NOW = datetime(2026, 3, 1, 8, tzinfo=UTC)
 TOPICS = ("comm", "dp", "tp", "pp")
@@ -131,7 +131,29 @@ def test_a_level_that_too_few_questions_ask_for_is_left_open(
         ([each for each in shelf if each.level == 1], 0, (1, False)),
     ):
         placement, _ = taken(questions, question, lambda each, up=knows: each.level <= up)
-        assert (placement.level, placement.open_above) == found
+        result = placement.result
+        assert result
+        assert (placement.level, result.open_above) == found
+
+
+def test_the_result_says_what_held_and_how_likely_the_next_level_is(
+    shelf: list[Entry], question: Question
+):
+    # Right at levels 3 to 5 where it could be luck, wrong where it should not happen.
+    placement, met = taken(shelf, question, lambda each: each.level != 2)
+    result = placement.result
+    assert result
+    assert result.level == placement.level
+    assert sum(count for _, count, _ in result.rows) == len(met)
+    for level, count, right in result.rows:
+        assert count == sum(each.level == level for each in met)
+        assert right == (0 if level == 2 else count)
+    if result.level < 5 and not result.open_above:
+        assert result.chance < LIKELY or result.rights < ENOUGH
+    nobody, _ = taken(shelf, question, lambda _: False)
+    assert nobody.result
+    assert (nobody.result.level, nobody.result.held) == (1, False)
+    assert Placement(shelf, 1, lambda: NOW).result is None
 
 
 def test_ten_minutes_are_enough(shelf: list[Entry], question: Question):

@@ -1,6 +1,7 @@
 """A plan to an interview: small cases worked by hand, laws that hold for every case, evidence."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import product
 from random import Random
@@ -243,6 +244,19 @@ def test_planning_again_goes_on_from_what_was_done():
     assert slipped.whole.practised < first.whole.practised
     assert first.slip > 0
     assert kept.spent == 0
+
+
+def test_finding_the_level_takes_nothing_off_the_day():
+    rows = [replace(answer(f"alpha/q0{n}", NOW, right=True), session="placing") for n in range(3)]
+    later = NOW + timedelta(minutes=9)
+    taken, spared = (
+        outlook(ENTRIES, folded(rows), rows, AIM, later, UTC, placed=placed)
+        for placed in ((), {"placing"})
+    )
+    assert (taken.spent, spared.spent) == (180, 0)
+    assert taken.days[0][1].seconds < spared.days[0][1].seconds
+    left = planned_today(ENTRIES, folded(rows), rows, AIM, later, UTC, placed={"placing"})
+    assert len(left.plan) == 6
 
 
 def test_no_minutes_are_no_practice():

@@ -67,12 +67,15 @@ def test_the_level_is_found_and_study_begins_there(quizkit, home: Path):
             desk.press("\r")
             desk.until("1-4 改评分")
         desk.press("\r")
-    found = re.search(r"定级：第 ([1-5]) 级", desk.until("定级：第"))
+    told = desk.until("要改：quizkit config level N")
+    found = re.search(r"定级：第 ([1-5]) 级（12 题答对 (\d+) 题）", told)
     assert found
+    rows = re.findall(r"第 [1-5] 级的题：(\d+) 题对 (\d+) 题", told)
+    assert [sum(map(int, column)) for column in zip(*rows, strict=True)] == [MANY, int(found[2])]
     assert answered(home) == MANY
     assert (home / "config.yaml").read_text() == f"level: {found[1]}\n"
     desk.press("\r")
-    desk.until("1/")
+    desk.until("1/20")  # the whole of the day's share: finding the level took nothing off it
     desk.press("\x03")
     assert desk.close() == 130
     assert desk.echoes
