@@ -1,8 +1,11 @@
 """What the README promises, something here has checked."""
 
+import json
 import re
 import shlex
-from pathlib import Path
+import subprocess
+import sys
+from collections.abc import Callable
 
 import pytest
 from typer.testing import CliRunner
@@ -11,8 +14,8 @@ from quizkit.calc.sheet import option as option_of
 from quizkit.calc.sheets import sheet
 from quizkit.cli.app import app
 from quizkit.lab.catalogue import catalogue
+from quizkit.lab.report import Report
 from quizkit.paths import DEMOS, QUESTIONS
-from quizkit.ui import keymap
 
 ROOT = DEMOS.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -66,26 +69,71 @@ def test_both_languages_give_the_same_commands():
         assert block in chinese
 
 
-def test_the_tree_matches_the_disk():
-    tree = README.split("## How it is built")[1].split("```")[1]
-    folder = Path()
-    for line in tree.strip().splitlines():
-        name = line.split()[0]
-        folder = Path(name) if not line.startswith(" ") else folder
-        path = ROOT / (folder if not line.startswith(" ") else folder / name)
-        assert path.exists(), path
-    package = tree.split("\nquestions/")[0]
-    listed = set(re.findall(r"^  ([a-z_]+)(?:/|\.py) ", package, re.MULTILINE))
-    rooms = {path.stem for path in (ROOT / "quizkit").iterdir() if path.name[0] not in "_."}
-    helpers = {"interrupt", "near", "errors", "answer"}  # too small to be rooms of the tree
-    assert listed == rooms - helpers
+def test_it_can_be_read_in_five_minutes():
+    assert len(README.splitlines()) <= 120
 
 
-@pytest.mark.parametrize("lang", ["en"])
-def test_the_key_table_is_the_keymap(lang: str):
-    assert keymap.markdown("en" if lang == "en" else "zh").strip() in README
+def values(run: Report, name: str) -> list[float]:
+    """A metric on every rank; of one that is shared, the one value."""
+    found = run.metrics[name]
+    return [float(each) for each in (found if isinstance(found, tuple) else (found,))]
+
+
+def counts(run: Report, name: str) -> list[str]:
+    return [f"{each:g}" for each in values(run, name)]
+
+
+def share(run: Report, name: str) -> str:
+    [found] = values(run, name)
+    return f"{found * 100:.1f} %"
+
+
+def below(run: Report, *names: str) -> list[str]:
+    assert max(each for name in names for each in values(run, name)) < 1e-12
+    return ["1e-12"]
+
+
+CLAIMS: dict[str, Callable[[Report], list[str]]] = {
+    "pipeline": lambda run: [
+        *{share(run, "bubble_1f1b"), share(run, "bubble_gpipe")},
+        *counts(run, "peak_live_1f1b"),
+        *{*counts(run, "peak_live_gpipe")},
+    ],
+    "all-reduce": lambda run: [
+        f"{max(values(run, 'sent_bytes_ring')) / values(run, 'payload_bytes')[0]:.3g}"
+    ],
+    "flash": lambda run: below(run, "out_error", "grad_error"),
+    "accumulation": lambda run: [share(run, "means_error"), *below(run, "grad_error")],
+    "tp-gradients": lambda run: [
+        *below(run, "column_dw_share", "row_dw_share"),
+        *{*counts(run, "backward_sums")},
+    ],
+}
+"""What a run must have said for the README's row about it: each is found there, as it is."""
+
+
+@pytest.mark.demo
+@pytest.mark.parametrize("demo", CLAIMS)
+def test_what_people_say_is_refuted_by_the_run_beside_it(demo: str):
+    rows = re.findall(rf"^\|.*`quizkit (demo {demo}(?: .*)?)` \| (.*) \|$", README, re.MULTILINE)
+    assert len(rows) == 2  # in each language
+    assert len({command for command, _ in rows}) == 1
+    command = [sys.executable, "-m", "quizkit", *rows[0][0].split(), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    run = Report.from_json(json.loads(done.stdout))
+    for _, said in rows:
+        told = re.findall(r"\d+(?:\.\d+)?(?:e-\d+| %)?", said.replace("1F1B", ""))
+        for number in CLAIMS[demo](run):
+            assert number in told, (number, said)
+
+
+def test_five_things_people_say():
+    rows = re.findall(r"^\|.*`quizkit demo ([a-z-]+)", README, re.MULTILINE)
+    assert rows == [*CLAIMS] * 2
 
 
 def test_every_link_leads_somewhere():
-    for target in re.findall(r"\]\((?!https?:|#)([^)]+)\)", README):
-        assert (ROOT / target).exists(), target
+    for name in ("README.md", "CONTRIBUTING.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\((?!https?:|#)([^)]+)\)", text):
+            assert (ROOT / target).exists(), target

@@ -1,4 +1,4 @@
-"""The one keymap: which key does what, and when. Footer, help and the README's table come from it.
+"""The one keymap: which key does what, and when. Footer, help and KEYS.md come from it.
 
 Three ways to say the same: a key, where nothing is typed; a Ctrl chord, where letters are text;
 `:` and the key, where input comes line by line. The chords stay off what an editing hand expects:
@@ -150,18 +150,6 @@ def explained(
     if manner == "keys":
         rows += [("Ctrl-L", say("ui.does_redraw", lang)), ("Ctrl-Z", say("ui.does_pause", lang))]
     return [*dict.fromkeys(rows), ("Ctrl-C", say("ui.does_interrupt", lang))]
-
-
-def markdown(lang: Lang) -> str:
-    """The whole keymap as a Markdown table, for the README."""
-    titles = [say(f"ui.table_{name}", lang) for name in ("key", "chord", "line", "does")]
-    rows = [f"| {' | '.join(titles)} |", "| --- | --- | --- | --- |"]
-    for binding in KEYMAP:
-        if binding.keys:
-            cells = (binding.shown.format(last="9"), chord_name(binding.chord), binding.line)
-            code = [f"`{cell.format(last='9')}`" if cell else "" for cell in cells]
-            rows.append(f"| {' | '.join([*code, binding.explanation(lang)])} |")
-    return "\n".join(dict.fromkeys(rows)) + "\n"
 
 
 def chord_name(chord: str) -> str:

@@ -105,10 +105,6 @@ WORDS: Words = {
         "zh": "实测进行中：只停这次实测；其他时候：结束，答过的都已保存",
         "en": "while a run goes on: stop the run; else: end, with every answer kept",
     },
-    "table_key": {"zh": "键", "en": "key"},
-    "table_chord": {"zh": "输入文字时", "en": "while typing"},
-    "table_line": {"zh": "逐行模式", "en": "line mode"},
-    "table_does": {"zh": "作用", "en": "what it does"},
     "help_title": {"zh": "现在能用的键", "en": "What can be pressed now"},
     "help_back": {"zh": "按任意键返回", "en": "any key goes back"},
     # The head of a question.

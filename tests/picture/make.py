@@ -3,7 +3,8 @@
 python tests/picture/make.py tests/picture/study.svg
 
 Nothing is drawn by hand: a question is answered, its proof is run, and what then stands on the
-terminal is written as SVG, cell by cell.
+terminal is written as SVG, cell by cell. So that it fits a first screen only the question, the
+answers and the timelines are shown; a row of dots stands for what is left out.
 """
 
 import contextlib
@@ -46,6 +47,8 @@ FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Noto Sans Mono CJK 
 
 
 QUESTION, ASKED, DRAWN = "pp/bubble-share", "share of the whole step", {"p": 4, "m": 8}
+SHOWN = (("4 stages", "Trap"), ("The run", "The demo's own checks"), ("You predicted", "Wrong"))
+"""From the row that begins so to the next one that begins so, which is left out."""
 MOSTLY_SAID = "3/8"  # the overhead over ideal compute: another convention than the one asked for
 
 
@@ -108,18 +111,33 @@ def session() -> pyte.Screen:
     return screen
 
 
+def shown(lines: list[str]) -> list[int]:
+    """The rows of the screen that the picture has; -1 where some are left out."""
+    rows, at = list[int](), 0
+    for first, beyond in SHOWN:
+        begin = next(row for row in range(at, len(lines)) if lines[row].startswith(first))
+        at = next(row for row in range(begin, len(lines)) if lines[row].startswith(beyond))
+        last = max(row for row in range(begin, at) if lines[row].strip())
+        rows += [*([-1] if rows else []), *range(begin, last + 1)]
+    return rows
+
+
 def svg(screen: pyte.Screen) -> str:
     """The screen as one picture; runs of equal style become one text each."""
-    used = max(row for row, line in enumerate(screen.display) if line.strip()) + 1
-    width, height = COLUMNS * CELL + 24, used * LINE + 24
+    rows = shown([*screen.display])
+    width, height = COLUMNS * CELL + 24, len(rows) * LINE + 24
     title = "quizkit study: an answer and the run that decides it"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"'
         f' font-family="{escape(FONTS)}" font-size="14" role="img" aria-label="{title}">',
         f'<title>{title}</title><rect width="100%" height="100%" rx="8" fill="#1f2430"/>',
     ]
-    for row in range(used):
-        cells = [(column, screen.buffer[row][column]) for column in range(COLUMNS)]
+    for row, source in enumerate(rows):
+        if source < 0:
+            y = 12 + (row + 0.75) * LINE
+            parts.append(f'<text x="12" y="{y:g}" fill="{COLOURS["black"]}">· · ·</text>')
+            continue
+        cells = [(column, screen.buffer[source][column]) for column in range(COLUMNS)]
         styles = itertools.groupby(cells, key=lambda cell: (cell[1].fg, cell[1].bg, cell[1].bold))
         for (colour, ground, bold), group in styles:
             run = list(group)

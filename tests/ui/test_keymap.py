@@ -54,17 +54,6 @@ def test_lines_take_the_key_or_the_whole_word():
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_the_table_has_every_key_once(lang: Lang):
-    rows = keymap.markdown(lang).splitlines()[2:]
-    for binding in KEYMAP:
-        if binding.keys:
-            named = [r for r in rows if f"| {binding.explanation(lang)} |" in r]
-            assert len(named) == 1, binding
-            assert binding.chord.startswith("c-") == ("Ctrl-" in named[0])
-    assert all(row.count("|") == 5 for row in rows)
-
-
-@pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("state", STATES)
 def test_footer_and_help_list_what_is_bound_and_nothing_else(state: State, lang: Lang):
     bound = [b for b in KEYMAP if state in b.states]

@@ -1,0 +1,125 @@
+"""Makes the pages that are generated: KEYS.md from the keymap, demos/INDEX.md from the demos.
+
+python tests/pages/pages.py
+"""
+
+from quizkit.bank.reader import read_topic, topic_slugs
+from quizkit.lab.catalogue import Demo, catalogue
+from quizkit.paths import DEMOS, QUESTIONS
+from quizkit.ui.demo_words import demo_words
+from quizkit.ui.keymap import KEYMAP, Binding, State, chord_name
+from quizkit.words import Lang
+
+ROOT = DEMOS.parent
+MADE = "<!-- Made by `python tests/pages/pages.py`. -->"
+
+WHEN: dict[Lang, dict[State, str]] = {
+    "en": {
+        "pick": "one option",
+        "tick": "several options",
+        "rubric": "ticking points",
+        "order": "an order",
+        "line": "a line of code",
+        "review": "gaps, before handing in",
+        "type": "typing",
+        "compose": "a long answer",
+        "verdict": "after the answer",
+        "page": "an introduction",
+    },
+    "zh": {
+        "pick": "单选",
+        "tick": "多选",
+        "rubric": "对照要点",
+        "order": "排序",
+        "line": "找出错的行",
+        "review": "填空，交卷前",
+        "type": "输入",
+        "compose": "写长答案",
+        "verdict": "看讲解",
+        "page": "读引言",
+    },
+}
+ALWAYS: dict[Lang, str] = {"en": "any time", "zh": "随时"}
+ASKED: dict[Lang, str] = {"en": "a question", "zh": "答题"}
+COLUMNS: dict[Lang, tuple[str, ...]] = {
+    "en": ("when", "key", "while typing", "line mode", "what it does"),
+    "zh": ("什么时候", "键", "输入文字时", "逐行模式", "作用"),
+}
+KEYS_INTRO: dict[Lang, str] = {
+    "en": """\
+`?` shows those that mean something now. Where text is typed, letters are text and commands are Ctrl
+chords; line by line (`--plain`, no terminal) they are a colon and the key.""",
+    "zh": """\
+按 `?` 只列出此刻有用的键。输入文字时字母就是文字，命令用 Ctrl 组合键；
+逐行模式（`--plain` 或没有终端）下，命令是冒号加键。""",
+}
+
+FIRST = ("pipeline", "ring-attention", "tensor-parallel", "flash", "all-reduce")
+"""The demos to read first: the idea is told in the order of the story, one screen after another."""
+
+
+def keys_page() -> str:
+    """KEYS.md: every key once, in both languages, with when it means what it does."""
+    return "\n".join([MADE, "", "# Keys", "", *_keys("en"), "", "## 中文", "", *_keys("zh"), ""])
+
+
+def _keys(lang: Lang) -> list[str]:
+    head = [KEYS_INTRO[lang], "", _row(COLUMNS[lang]), _row(["---"] * len(COLUMNS[lang]))]
+    return [*head, *dict.fromkeys(_row(_cells(each, lang)) for each in KEYMAP)]
+
+
+def _cells(binding: Binding, lang: Lang) -> list[str]:
+    key, typing = binding.shown, chord_name(binding.chord)
+    if not binding.keys:
+        key, typing = "", binding.shown
+    given = (key, typing, binding.line)
+    keys = [f"`{each.format(last='9')}`" if each else "" for each in given]
+    return [_when(binding, lang), *keys, binding.explanation(lang)]
+
+
+def _when(binding: Binding, lang: Lang) -> str:
+    states = {*binding.states}
+    asking = {*WHEN[lang]} - {"verdict", "page"}
+    if states >= asking:
+        later = ("verdict", "page")
+        if states >= {*later}:
+            return ALWAYS[lang]
+        more = [WHEN[lang][each] for each in later if each in states]
+        return _listed([ASKED[lang], *more], lang)
+    return _listed([WHEN[lang][each] for each in binding.states], lang)
+
+
+def _listed(words: list[str], lang: Lang) -> str:
+    return ("；" if lang == "zh" else "; ").join(words)
+
+
+def index_page() -> str:
+    """demos/INDEX.md: five to read first, then every demo by topic with its one-line law."""
+    demos = catalogue()
+    first = [*(f"{n}. {_entry(demos[name])}" for n, name in enumerate(FIRST, 1)), ""]
+    parts = [MADE, "", "# The demos", ""]
+    parts += ["Five to read first · 先读这五个", "", *first]
+    for slug in topic_slugs(QUESTIONS):
+        mine = [demo for demo in demos.values() if demo.topic == slug]
+        if mine:
+            topic = read_topic(QUESTIONS, slug, [])
+            assert topic
+            parts += [f"## {slug} · {topic.title['en']} · {topic.title['zh']}", ""]
+            parts += [*(f"- {_entry(demo)}" for demo in mine), ""]
+    return "\n".join(parts)
+
+
+def _entry(demo: Demo) -> str:
+    law = {lang: demo_words(demo, lang).law for lang in ("en", "zh")}
+    return f"[{demo.name}]({demo.path.name}): {law['en']}\n  {law['zh']}"
+
+
+def _row(cells: list[str] | tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+PAGES = {ROOT / "KEYS.md": keys_page, DEMOS / "INDEX.md": index_page}
+
+if __name__ == "__main__":
+    for path, made in PAGES.items():
+        path.write_text(made(), encoding="utf-8")
