@@ -167,7 +167,7 @@ def torchs(model, x, orders, caps, **options):
     replica, seen, shared_by = deepcopy(model).to(place), [], []
     number = {weight: i for i, weight in enumerate(replica.weights)}
     if "find_unused_parameters" in options:  # it warns if it finds none
-        replica.unused = torch.nn.Parameter(torch.empty(0, dtype=torch.float64))
+        replica.unused = torch.nn.Parameter(torch.empty(0, dtype=torch.float64, device=place))
     module = ddp.DistributedDataParallel(replica, **options)
     dist._DEFAULT_FIRST_BUCKET_BYTES, ddp._DEFAULT_BUCKET_CAP_MB = before
 

@@ -227,7 +227,7 @@ def main(
     place = torch.device("cpu") if dist.get_backend() == "gloo" else device()
     away, x = deepcopy(start).to(place), samples.to(place)
     away.nothing = torch.nn.Parameter(
-        torch.empty(0, dtype=torch.float64)
+        torch.empty(0, dtype=torch.float64, device=place)
     )  # it warns if all is used
     module, torch_speeds = in_ddp(away, find_unused_parameters=True), at_rest(away)
     for batch in x:

@@ -5,11 +5,14 @@ storage, Python sees it in `.device`, and what a GPU would refuse is refused: an
 tensors of both sides, host memory for a device's message, a device's memory for gloo.
 A wrapper subclass that claims to be on cuda would abort in autograd on a CPU build.
 """
+# pyright: reportAttributeAccessIssue=false, reportPrivateImportUsage=false
+# pyright: reportOptionalMemberAccess=false
 
 import sys
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 if __name__ == "__main__":
@@ -37,9 +40,10 @@ class WrongPlaceError(RuntimeError):
     """What a GPU would have refused."""
 
 
-def install(host_only: bool) -> None:
+def install(nccl: bool, host_only: bool) -> None:
     """Pretend, in this process and for good."""
     import torch
+    import torch.distributed as dist
     from torch import Tensor
     from torch.multiprocessing.reductions import StorageWeakRef
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -74,6 +78,12 @@ def install(host_only: bool) -> None:
     def shown(tensors: Iterable[Tensor]) -> str:
         return ", ".join(f"{CUDA if on_gpu(t) else HOST}{list(t.shape)}" for t in tensors)
 
+    def in_world(group: Any) -> bool:
+        try:
+            return dist.ProcessGroup.unbox(group).group_name == dist.group.WORLD.group_name
+        except RuntimeError:  # it was a reduce operation
+            return False
+
     class Pretended(TorchDispatchMode):
         """Refuses what a GPU would refuse; results are where their operands are."""
 
@@ -81,11 +91,20 @@ def install(host_only: bool) -> None:
             kwargs = kwargs or {}
             tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
             if any(type(t) not in plain for t in tensors):
-                return func(*args, **kwargs)
+                out = func(*args, **kwargs)  # of a DTensor, say: what is inside goes unseen
+                inside = [getattr(t, "_local_tensor", t) for t in tensors]
+                came = [getattr(t, "_local_tensor", t) for t in tree_leaves(out)]
+                return put(came, True) and out if any(map(on_gpu, inside)) else out
             name = func._schema.name
             gpu = [t for t in tensors if on_gpu(t)]
             if name.startswith("c10d::"):
-                if gpu:
+                groups = [g for g in tree_leaves(args) if isinstance(g, torch.ScriptObject)]
+                if nccl and any(in_world(g) for g in groups):
+                    if not all(on_gpu(t) or is_loose(t) for t in tensors):
+                        raise WrongPlaceError(
+                            f"nccl takes a GPU's memory: {name}({shown(tensors)})"
+                        )
+                elif gpu:
                     raise WrongPlaceError(f"gloo takes host memory only: {name}({shown(tensors)})")
                 return func(*args, **kwargs)
             out = func(*args, **kwargs)
@@ -196,6 +215,27 @@ def install(host_only: bool) -> None:
     Tensor.cuda = lambda self, *_: moved(self, True)  # pyright: ignore
     torch.Generator = Generator  # pyright: ignore
     torch.cuda.synchronize = lambda *_: None
+    torch.cuda.current_stream = lambda *_: SimpleNamespace(synchronize=lambda: None)
+    torch.cuda.current_device = lambda: 0
+    torch.cuda.get_device_capability = lambda *_: (9, 0)
+    torch.cuda.get_rng_state = lambda *_: torch.get_rng_state()
+    torch.cuda.set_rng_state = lambda *_: None
+    torch.cuda.nccl.version = lambda: (2, 0, 0)
+    parse = torch._C._nn._parse_to
+    torch._C._nn._parse_to = lambda *args, **options: (
+        parse(args[0].device, args[0].dtype, *args[1:], **options)
+        if args and isinstance(args[0], Tensor)
+        else parse(*args, **options)
+    )
+    if nccl:
+        buffer = dist.GradBucket.buffer
+        dist.GradBucket.buffer = lambda bucket: put(buffer(bucket), True)
+        backend_of = dist.get_backend
+        world = dist.group.WORLD
+        dist.get_backend = lambda group=None: (
+            "nccl" if group in (None, world) else backend_of(group)
+        )
+        dist.barrier = lambda *_, **__: None  # of one rank
     torch.cuda.amp.common.amp_definitely_not_available = lambda: False
     packed = metric.packed
 
@@ -225,12 +265,19 @@ def main() -> None:
     torch.cuda.device_count = lambda: 1
     torch.cuda.set_device = lambda device: None
     backend.gpus_here = lambda: 1  # pyright: ignore
-    join = body.join
+    import torch.distributed as dist
+
+    join, initialise = body.join, dist.init_process_group
 
     def joined(task: body.Task, *args: Any) -> Any:
         me = join(task, *args)
-        install(Path(task.path).stem.replace("_", "-") in host_only)
+        install(task.backend == "nccl", Path(task.path).stem.replace("_", "-") in host_only)
         return me
+
+    def by_gloo(backend: str, *, device_id: Any, **options: Any) -> None:
+        initialise("gloo", **options)
+
+    dist.init_process_group = by_gloo
 
     body.join = joined
     serve.main()

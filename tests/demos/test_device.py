@@ -40,11 +40,11 @@ class Pretended:
             text=True,
         )
 
-    def run(self, demo: str, ranks: int) -> dict[str, Any]:
-        """The report of a run that shares the GPU, messages staged through the host."""
+    def run(self, demo: str, ranks: int, device: str = "shared") -> dict[str, Any]:
+        """The report of a run: `shared` is staged through the host, `cuda` on one rank is nccl."""
         assert self._child.stdin
         assert self._child.stdout
-        request = {"id": demo, "demo": demo, "ranks": ranks, "device": "shared", "deadline": 60.0}
+        request = {"id": demo, "demo": demo, "ranks": ranks, "device": device, "deadline": 60.0}
         print(json.dumps(request), file=self._child.stdin, flush=True)
         for line in self._child.stdout:
             if (reply := json.loads(line)).get("id") == demo:
@@ -64,11 +64,12 @@ def pretended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pretended]:
 
 @pytest.mark.parametrize("name", names())
 def test_a_demo_computes_on_its_device(pretended: Pretended, name: str) -> None:
-    report = pretended.run(name, 2)
-    assert report["device"] == "cuda"
-    assert report["staged"]
-    assert report["error"] is None or report["outcome"] == "refused", report["error"]["message"]
-    assert [check["name"] for check in report["checks"] if not check["holds"]] == []
+    for ranks, device, backend in ((2, "shared", "gloo"), (1, "cuda", "nccl")):
+        report = pretended.run(name, ranks, device)
+        assert (report["device"], report["backend"]) == ("cuda", backend)
+        assert report["staged"] == (backend == "gloo")
+        assert report["outcome"] in ("finished", "refused"), report["error"]["message"]
+        assert [check["name"] for check in report["checks"] if not check["holds"]] == []
 
 
 @pytest.mark.parametrize("name", sorted(ON_THE_HOST))
