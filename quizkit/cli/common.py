@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,14 @@ def language(option: str | None = None) -> Lang:
     lang: Lang = "zh" if chosen == "zh" else "en"
     _spoken.append(lang)
     return lang
+
+
+def typed(words: Sequence[str]) -> str:
+    """Words of the command line as one text: typed as UTF-8, whatever the locale took them for."""
+    text = " ".join(words)
+    with suppress(UnicodeError):
+        return os.fsencode(text).decode()
+    return text.encode(errors="replace").decode()
 
 
 def spoken() -> Lang:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import choose_topics, language, library, no_question, tell
+from quizkit.cli.common import choose_topics, language, library, no_question, tell, typed
 from quizkit.cli.options import Banks, Json, Spoken, Topics, Unboxed
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def search(
     from quizkit.words import say
 
     spoken = language(lang)
-    wanted = " ".join(text)
+    wanted = typed(text)
     with library(bank or []) as shelves:
         names = shelves.search(wanted)
         found = shelves.listed(names if json else names[:limit])
@@ -147,7 +147,7 @@ def glossary(
     from quizkit.words import say
 
     spoken = language(lang)
-    wanted = folded(" ".join(text or []))
+    wanted = folded(typed(text or []))
     found = {
         slug: term
         for slug, term in terms(QUESTIONS, []).items()
@@ -159,7 +159,7 @@ def glossary(
     elif found:
         console(plain=plain).print(term_table(found, spoken))
     else:
-        tell(say("bank.no_term", spoken, text=" ".join(text or [])), err=True)
+        tell(say("bank.no_term", spoken, text=typed(text or [])), err=True)
         raise typer.Exit(1)
 
 

@@ -1,6 +1,9 @@
 """`show`, `list`, `search`, `glossary` as a reader meets them, in both languages."""
 
 import json
+import os
+import subprocess
+import sys
 from inspect import signature
 from pathlib import Path
 
@@ -54,6 +57,29 @@ def test_the_list_and_the_search_find_the_same_question(tmp_path: Path):
     found = json.loads(read(tmp_path, "search", "GELU", "--json").stdout)["questions"]
     assert "tp/elementwise-on-shards" in {each["id"] for each in found}
     assert {each["id"] for each in found if each["topic"] == "tp"} < {each["id"] for each in listed}
+
+
+def test_a_search_is_utf_8_whatever_the_locale_is(home: Path):
+    wanted = json.loads(read(home, "search", "气泡", "--json").stdout)
+    assert wanted["questions"]
+    env = os.environ | NARROW | {"QUIZKIT_HOME": str(home), "LC_ALL": "C"}
+    env |= {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # what a locale that is not UTF-8 does
+
+    def said(*words: str | bytes) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "quizkit", *words]
+        return subprocess.run(command, capture_output=True, text=True, env=env, encoding="utf-8")
+
+    assert json.loads(said("search", "气泡", "--json").stdout) == wanted
+    assert "pipeline bubble" in said("glossary", "气泡").stdout
+    for words, code in (
+        (("search", b"\xff\xfe"), 1),
+        (("glossary", b"\xff"), 1),
+        (("show", b"pp/\xff"), 2),
+        (("study", "气泡"), 2),
+    ):
+        done = said(*words)
+        assert (done.returncode, done.stdout) == (code, ""), done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_every_command_speaks_json():
