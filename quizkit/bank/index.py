@@ -7,24 +7,56 @@ changed; the index can be thrown away at any time. A question is always read fro
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import wraps
 from pathlib import Path
 from time import time_ns
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from quizkit.bank.entry import Entry, entry
-from quizkit.bank.index_file import opened, writing
+from quizkit.bank.index_file import discard, is_damage, opened, writing
 from quizkit.bank.listed import Listed, listed
 from quizkit.bank.model import Problem, Question, Retired, Text, Topic
-from quizkit.bank.reader import read, read_myths, read_topic, topic_slugs
+from quizkit.bank.reader import (
+    ODD_NAME,
+    is_ours,
+    printable,
+    read,
+    read_myths,
+    read_topic,
+    topic_slugs,
+)
 from quizkit.bank.retired import FILE as RETIRED
 from quizkit.bank.retired import read_retired
 from quizkit.bank.search import searched, words
 
 _JUST_NOW = 2_000_000_000  # ns in which a second change could leave the same time stamp
 _NAMES = ", ".join(Entry._fields)
+
+
+_GARBLED = (ValueError, TypeError, LookupError)
+"""What comes of a line that was not written like this."""
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
+
+
+def _twice(
+    read: Callable[Concatenate["Index", _Given], _Found],
+) -> Callable[Concatenate["Index", _Given], _Found]:
+    """Read once more, of a file made anew, where the first one turns out to be damaged."""
+
+    @wraps(read)
+    def again(index: "Index", *args: _Given.args, **more: _Given.kwargs) -> _Found:
+        try:
+            return read(index, *args, **more)
+        except (sqlite3.Error, *_GARBLED) as error:
+            index._renew(error)  # pyright: ignore[reportPrivateUsage]  # its own method
+            return read(index, *args, **more)
+
+    return again
 
 
 class Index:
@@ -36,20 +68,41 @@ class Index:
 
     def __init__(self, folder: Path, cache: Path | None, *, thorough: bool = True) -> None:
         self.folder = folder
-        self._db = opened(folder, cache)
-        try:
-            with writing(self._db):
-                self._refresh(thorough)
-        except sqlite3.Error:  # full, or locked by another for too long: once without the file
-            self._db.close()
-            self._db = opened(folder, None)
-            with writing(self._db):
-                self._refresh(thorough)
+        self._cache = cache
+        self._open(thorough)
 
     def close(self) -> None:
         """Let go of the file."""
         self._db.close()
 
+    def _open(self, thorough: bool) -> None:
+        """Open the file and bring it up to date: a damaged one anew, one out of reach in memory."""
+        for cache in (self._cache, self._cache, None):
+            self._db = opened(self.folder, cache)
+            try:
+                with writing(self._db):
+                    self._refresh(thorough)
+            except (sqlite3.Error, *_GARBLED) as error:
+                self._db.close()
+                if cache is None:
+                    raise
+                if is_damage(error):
+                    discard(self.folder, cache)
+                else:
+                    self._cache = None  # full, or locked by another for too long
+            else:
+                return
+
+    def _renew(self, error: Exception) -> None:
+        """Make anew what could not be read: the file if it is to blame, else in memory."""
+        self._db.close()
+        if is_damage(error):
+            discard(self.folder, self._cache)
+        else:
+            self._cache = None
+        self._open(thorough=True)
+
+    @_twice
     def entries(self, topics: Iterable[str] | None = None) -> list[Entry]:
         """The lines of these topics' questions, or of all, by id."""
         query, values = f"select {_NAMES} from entries", list[str]()  # noqa: S608
@@ -58,16 +111,20 @@ class Index:
             query += f" where topic in ({', '.join('?' * len(values))})"
         return [Entry._make(row) for row in self._db.execute(f"{query} order by id", values)]
 
+    @_twice
     def knows(self, name: str) -> bool:
         """Whether there is a line for it."""
         return bool(self._db.execute("select 1 from entries where id = ?", (name,)).fetchone())
 
+    @_twice
     def question(self, name: str) -> Question | None:
         """The question as its file is now, or None where there is none to be asked."""
+        if not _is_text(name):
+            return None
         file = f"{name}.yaml"
         path = self.folder / file
         problems: list[Problem] = []
-        question = read(self.folder, path, problems) if path.is_file() else None
+        question = read(self.folder, path, problems) if _stamp(path) else None
         known = self._db.execute("select changed, size from files where name = ?", (file,))
         if known.fetchone() != _stamp(path):
             # Where it cannot be written now, the next session will find the change.
@@ -75,17 +132,20 @@ class Index:
                 self._keep(file, name.split("/")[0], _stamp(path), question, problems)
         return question
 
+    @_twice
     def topics(self) -> dict[str, Topic]:
         """Titles, introductions and reading orders."""
         shelves = self._db.execute("select topic from shelves order by topic").fetchall()
         notes = dict(self._notes("_topic.yaml"))
         return {slug: _topic(slug, notes.get(slug)) for (slug,) in shelves}
 
+    @_twice
     def myths(self) -> dict[str, Text]:
         """The misconceptions of all topics."""
         found = (note for _, note in self._notes("_myths.yaml"))
         return {slug: Text(**said) for note in found for slug, said in note.items()}
 
+    @_twice
     def retired(self) -> dict[str, Retired]:
         """The ids that are gone."""
         notes = (json.loads(note) for name, note in self._all_notes() if name == RETIRED)
@@ -95,6 +155,7 @@ class Index:
             for name, gone in note.items()
         }
 
+    @_twice
     def problems(self, topics: Iterable[str] | None = None) -> list[Problem]:
         """What is wrong with the files of these topics, or of all."""
         rows = self._db.execute("select topic, problems from files where problems <> '[]'")
@@ -102,12 +163,14 @@ class Index:
         found = [text for topic, text in rows if wanted is None or topic in wanted]
         return [Problem(*each) for text in found for each in json.loads(text)]
 
+    @_twice
     def listed(self, names: Iterable[str]) -> list[Listed]:
         """What lists say of these questions, in this order."""
         query = "select row from texts where id = ?"
         found = (self._db.execute(query, (name,)).fetchone() for name in names)
         return [_listed(json.loads(row[0])) for row in found if row]
 
+    @_twice
     def search(self, wanted: str) -> list[tuple[int, str]]:
         """(how many words are not in id, tags or prompt, id) of what holds every word."""
         asked = sorted((word.encode() for word in words(wanted)), key=len)
@@ -156,15 +219,21 @@ class Index:
         query = "select name, changed, size from files where topic = ?"
         known = set(self._db.execute(query, (topic,)))
         found: set[tuple[str, int, int]] = set()
-        with os.scandir(self.folder / topic) as files:
+        odd: set[str] = set()
+        with suppress(OSError), os.scandir(self.folder / topic) as files:
             for file in files:
-                if file.name.endswith(".yaml"):
-                    state = file.stat()
-                    found.add((f"{topic}/{file.name}", state.st_mtime_ns, state.st_size))
+                stamp = _stamp(Path(file.path)) if is_ours(file.name) else None
+                if stamp:
+                    name = f"{topic}/{printable(file.name)}"
+                    found.add((name, *stamp))
+                    if name != f"{topic}/{file.name}":
+                        odd.add(name)
         there = {name for name, *_ in found - known}
         self._forget({name for name, *_ in known - found} - there)
-        for name in sorted(there):
+        for name in sorted(there - odd):
             self._read(name, topic)
+        for name in sorted(there & odd):
+            self._keep(name, topic, (0, 0), None, [Problem(name, 1, ODD_NAME)])
 
     def _look_at(self, topic: str, files: Sequence[str]) -> None:
         for file in files:
@@ -206,7 +275,9 @@ class Index:
         self._forget([file], notes=False)
         if stamp is None:
             return
-        changed = stamp[0] if time_ns() - stamp[0] > _JUST_NOW else 0
+        # What is wrong may be mended without a trace in the file: a link, a permission.
+        sound = not any(problem.severity == "error" for problem in problems)
+        changed = stamp[0] if sound and time_ns() - stamp[0] > _JUST_NOW else 0
         told = json.dumps([[p.file, p.line, p.message, p.severity] for p in problems])
         row = (file, topic, changed, stamp[1], told)
         self._db.execute("insert into files values (?, ?, ?, ?, ?)", row)
@@ -256,9 +327,17 @@ def _topic(slug: str, note: Mapping[str, Any] | None) -> Topic:
     )
 
 
+def _is_text(name: str) -> bool:
+    """Whether it can be looked for at all: bytes of a command line may be no text."""
+    return name.isprintable()  # a NUL and half a character are not
+
+
 def _stamp(path: Path) -> tuple[int, int] | None:
     try:
-        state = path.stat()
+        try:
+            state = path.stat()
+        except OSError:
+            state = path.lstat()  # a link that leads nowhere is there, and somebody is told so
     except OSError:
         return None
     return state.st_mtime_ns, state.st_size

@@ -18,7 +18,7 @@ from quizkit.bank.functions import Value
 from quizkit.bank.language import language_problems
 from quizkit.bank.model import Essay, Problem, Question, RubricPoint, Term, Text, Veto
 from quizkit.bank.nodes import compose
-from quizkit.bank.reader import Bank, shelves
+from quizkit.bank.reader import Bank, is_ours, printable, shelves
 from quizkit.bank.retired import no_question
 from quizkit.bank.rules import Rule
 
@@ -130,7 +130,8 @@ class Script:
 def mock_slugs(folder: Path) -> list[str]:
     """The scripts of a bank, sorted."""
     found = (path for path in shelves(folder) if path.name == _FOLDER)
-    return sorted(script.stem for path in found for script in path.glob("*.yaml"))
+    names = (script.name for path in found for script in path.iterdir() if is_ours(script.name))
+    return sorted(name.removesuffix(".yaml") for name in names if name == printable(name))
 
 
 def read_mock(folder: Path, slug: str, problems: list[Problem]) -> Script | None:

@@ -16,6 +16,8 @@ from quizkit.bank.retired import read_retired
 from quizkit.bank.rules import broken_rules
 from quizkit.errors import BankError
 
+ODD_NAME = "the name is not UTF-8; rename it"
+
 
 @dataclass(frozen=True)
 class Bank:
@@ -36,7 +38,11 @@ class Bank:
         questions: dict[str, Question] = {}
         topics_read: dict[str, Topic] = {}
         myths: dict[str, Text] = {}
-        problems: list[Problem] = []
+        problems: list[Problem] = [
+            Problem(printable(path.name), 1, ODD_NAME)
+            for path in shelves(folder)
+            if path.name != printable(path.name)
+        ]
         for slug in topic_slugs(folder):
             # Myths are few, and a question may name one of another topic.
             myths |= read_myths(folder, slug, problems)
@@ -45,11 +51,10 @@ class Bank:
             topic = read_topic(folder, slug, problems)
             if topic:
                 topics_read[slug] = topic
-            for path in sorted((folder / slug).glob("*.yaml")):
-                if not path.name.startswith("_"):
-                    question = read(folder, path, problems)
-                    if question:
-                        questions[question.id] = question
+            for path in _question_files(folder, slug, problems):
+                question = read(folder, path, problems)
+                if question:
+                    questions[question.id] = question
         retired = read_retired(folder, problems)
         return cls(questions, topics_read, myths, tuple(problems), retired)
 
@@ -67,19 +72,45 @@ class Bank:
 def topic_slugs(folder: Path) -> list[str]:
     """The topics of a bank: its folders that hold a `_topic.yaml` or questions, sorted."""
     found = (path for path in shelves(folder) if path.name != "mocks")
-    return [path.name for path in found if _holds_yaml(path)]
+    return [path.name for path in found if path.name == printable(path.name) and _holds_yaml(path)]
+
+
+def is_ours(name: str) -> bool:
+    """Whether a file of that name is to be read; an editor's locks and a Mac's shadows are not."""
+    return name.endswith(".yaml") and not name.startswith(".")
+
+
+def printable(name: str) -> str:
+    r"""The name of a file; bytes of it that are not UTF-8 come out as `\xff`."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _holds_yaml(shelf: Path) -> bool:
     # The first file decides; a glob would list the whole folder.
-    with os.scandir(shelf) as files:
-        return any(file.name.endswith(".yaml") for file in files)
+    try:
+        with os.scandir(shelf) as files:
+            return any(is_ours(file.name) for file in files)
+    except OSError:
+        return True  # whoever looks into it will say what is wrong with it
+
+
+def _question_files(folder: Path, slug: str, problems: list[Problem]) -> list[Path]:
+    try:
+        names = sorted(name for name in os.listdir(folder / slug) if is_ours(name))  # noqa: PTH208
+    except OSError as error:
+        problems.append(Problem(slug, 1, f"cannot be read: {error.strerror}"))
+        return []
+    odd = [f"{slug}/{printable(name)}" for name in names if name != printable(name)]
+    problems += [Problem(name, 1, ODD_NAME) for name in odd]
+    plain = (name for name in names if name == printable(name) and not name.startswith("_"))
+    return [folder / slug / name for name in plain]
 
 
 def shelves(folder: Path) -> list[Path]:
     """The folders of a bank, sorted. Raises BankError: what cannot be read is no empty bank."""
     try:
-        return sorted(path for path in folder.iterdir() if path.is_dir())
+        found = (path for path in folder.iterdir() if not path.name.startswith("."))
+        return sorted(path for path in found if path.is_dir())
     except OSError as error:
         reason = error.strerror or str(error)
         raise BankError("bank_folder", folder=folder, reason=reason) from error

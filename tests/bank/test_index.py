@@ -4,6 +4,7 @@ import os
 import shutil
 import sqlite3
 import time
+from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -188,6 +189,132 @@ def test_a_foreign_file_or_a_broken_one_is_made_anew(folder: Path, cache: Path):
     with sqlite3.connect(file) as database:
         database.execute("update made set by = 'another reader'")
     assert len(Index(folder, cache).entries()) == 2
+
+
+def everything(folder: Path, cache: Path | None, thorough: bool) -> object:
+    with Library([folder], cache, thorough=thorough) as shelves:
+        names = [each.id for each in shelves.entries()]
+        question = shelves.question("a/one")
+        return (
+            shelves.entries(),
+            shelves.listed(names),
+            shelves.topics(),
+            shelves.myths(),
+            shelves.retired(),
+            shelves.search("one of"),
+            shelves.search("哪一"),
+            shelves.problems(),
+            question and question.digest,
+        )
+
+
+@pytest.mark.parametrize("thorough", [True, False])
+@pytest.mark.parametrize("damage", ["zeroed", "flipped", "cut"])
+def test_no_damage_to_the_file_is_for_ever(folder: Path, cache: Path, damage: str, thorough: bool):
+    for number in range(4):
+        text = GOOD.format(level=1, word="x" * 3000)
+        (folder / "a" / f"more-{number}.yaml").write_text(text)
+    (folder / "_retired.yaml").write_text("a/gone: {reason: {zh: 旧, en: old}, see: a/one}\n")
+    settle(folder)
+    wanted = everything(folder, None, True)
+    assert everything(folder, cache, thorough) == wanted
+    (file,) = cache.iterdir()
+    good = file.read_bytes()
+    assert len(good) > 10 * 4096
+    for place in range(0, len(good), 4096):
+        page = good[place : place + 4096]
+        broken = {"zeroed": bytes(4096), "flipped": bytes(byte ^ 0xFF for byte in page)}
+        rest = good[place + 4096 :] if damage in broken else b""
+        file.write_bytes(good[:place] + broken.get(damage, page[:100]) + rest)
+        assert everything(folder, cache, thorough) == wanted, place
+        # And it was mended: the next one reads what the file holds.
+        assert everything(folder, cache, thorough) == wanted, place
+
+
+def test_a_file_that_is_locked_while_one_reads(
+    folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("quizkit.bank.index_file._PATIENCE", 0.01)
+    index = Index(folder, cache)
+    (file,) = cache.iterdir()
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("begin exclusive")
+    assert [each.id for each in index.entries()] == ["a/one", "b/other"]
+    other.close()
+    assert file.exists()  # it is another's, and sound
+
+
+def dangling(place: Path) -> str:
+    place.symlink_to("nowhere.yaml")
+    return "cannot be read: No such file or directory"
+
+
+def looping(place: Path) -> str:
+    place.symlink_to(place.name)
+    return "cannot be read: Too many levels of symbolic links"
+
+
+def to_a_folder(place: Path) -> str:
+    place.mkdir()
+    return "is no file"
+
+
+def a_pipe(place: Path) -> str:
+    os.mkfifo(place)
+    return "is no file"
+
+
+@pytest.mark.parametrize("thorough", [True, False])
+@pytest.mark.parametrize("make", [dangling, looping, to_a_folder, a_pipe])
+def test_a_files_problem_is_that_files(
+    folder: Path, cache: Path, make: Callable[[Path], str], thorough: bool
+):
+    said = make(folder / "a" / "odd.yaml")
+    for place in (cache, cache, None):
+        index = Index(folder, place, thorough=thorough)
+        assert [each.id for each in index.entries()] == ["a/one", "b/other"]
+        assert index.question("a/odd") is None
+        assert [str(each) for each in index.problems()] == [f"a/odd.yaml:1: error: {said}"]
+        index.close()
+    assert [str(each) for each in Bank.load(folder).problems] == [f"a/odd.yaml:1: error: {said}"]
+
+
+def test_a_link_whose_end_comes_later_is_a_question_then(folder: Path, cache: Path):
+    (folder / "a" / "odd.yaml").symlink_to("late")
+    Index(folder, cache).close()
+    (folder / "a" / "late").write_text(GOOD.format(level=4, word="late"))
+    found = Index(folder, cache)
+    assert [each.id for each in found.entries()] == ["a/odd", "a/one", "b/other"]
+    assert found.problems() == []
+
+
+def test_a_name_that_is_not_utf_8_is_told_and_read_by_nobody(folder: Path, cache: Path):
+    shutil.copyfile(folder / "a" / "one.yaml", os.fsencode(folder / "a") + b"/caf\xe9.yaml")
+    os.makedirs(os.fsencode(folder) + b"/caf\xe9")  # noqa: PTH103
+    shutil.copyfile(folder / "a" / "one.yaml", os.fsencode(folder) + b"/caf\xe9/one.yaml")
+    for place in (cache, cache, None):
+        index = Index(folder, place)
+        assert [each.id for each in index.entries()] == ["a/one", "b/other"]
+        assert [str(each) for each in index.problems()] == [
+            r"a/caf\xe9.yaml:1: error: the name is not UTF-8; rename it"
+        ]
+        index.close()
+    assert [str(each) for each in Bank.load(folder).problems] == [
+        r"caf\xe9:1: error: the name is not UTF-8; rename it",
+        r"a/caf\xe9.yaml:1: error: the name is not UTF-8; rename it",
+    ]
+
+
+def test_what_an_editor_leaves_beside_a_file_is_none_of_ours(folder: Path, cache: Path):
+    (folder / "a" / ".#one.yaml").symlink_to("me@host.1234:1700000000")  # Emacs is editing it
+    (folder / "a" / "._one.yaml").write_bytes(b"\0\5\26\7")  # a Mac wrote it to a stick
+    (folder / ".git").mkdir()
+    (folder / ".git" / "one.yaml").write_text("kind: choice\n")
+    index = Index(folder, cache)
+    assert [each.id for each in index.entries()] == ["a/one", "b/other"]
+    assert {*index.topics()} == {"a", "b"}
+    assert index.problems() == []
+    assert Bank.load(folder).problems == ()
 
 
 def test_no_place_for_it(folder: Path, tmp_path: Path):
