@@ -5,15 +5,18 @@ library need not be loaded before the first question.
 """
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from quizkit import safe_file
 from quizkit.errors import DiaryError, QuizkitError, UsageError
 from quizkit.near import nearest
 from quizkit.paths import config_file
+
+_LARGEST = 2**20
 
 Value = str | int | bool | tuple[str, ...] | None
 
@@ -101,10 +104,11 @@ def settle(name: str, text: str | None) -> Path:
     """Write a setting into the file, or with None take its line out; all other lines stay."""
     file = config_file()
     line = None if text is None else f"{name}: {_written(read(name, text, name))}"
-    try:
-        old = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    with _alone(file.parent):
         kept, placed = list[str](), False
-        for each in old:
+        # Bytes that are no UTF-8 go back in as they came out.
+        old = _stored(file, DiaryError).decode("utf-8-sig", "surrogateescape")
+        for each in old.splitlines():
             if each.split(":")[0].strip() != name:
                 kept.append(each)
             elif line is not None and not placed:
@@ -112,12 +116,8 @@ def settle(name: str, text: str | None) -> Path:
                 placed = True
         if line is not None and not placed:
             kept.append(line)
-        draft = file.with_name(f"{file.name}.new")
-        draft.write_text("".join(f"{each}\n" for each in kept), encoding="utf-8")
-        draft.replace(file)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise DiaryError("file_write", file=file, reason=reason) from error
+        said = "".join(f"{each}\n" for each in kept)
+        safe_file.write(file, said.encode("utf-8", "surrogateescape"), failure=DiaryError)
     return file
 
 
@@ -157,13 +157,7 @@ def _file() -> Path | None:
 
 def _lines(file: Path | None, *, lenient: bool = False) -> Iterator[tuple[int, str, str]]:
     """(number, name, value) of each line that says something."""
-    try:
-        text = (
-            file.read_text(encoding="utf-8-sig", errors="replace") if file and file.exists() else ""
-        )
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageError("setting_file", file=file, reason=reason) from error
+    text = _stored(file, UsageError).decode("utf-8-sig", "replace") if file else ""
     for number, line in enumerate(text.splitlines(), start=1):
         said = line.split(" #")[0].strip()
         if not said or said.startswith("#"):
@@ -174,6 +168,33 @@ def _lines(file: Path | None, *, lenient: bool = False) -> Iterator[tuple[int, s
                 continue
             raise UsageError("setting_line", place=f"{file}:{number}", line=said)
         yield number, name.strip(), value.strip()
+
+
+def _stored(file: Path, failure: type[QuizkitError]) -> bytes:
+    """What is in the file, or nothing."""
+    if not os.path.lexists(file):
+        return b""
+    said = safe_file.read(file, _LARGEST, failure=failure)
+    if b"\0" in said:
+        raise failure("setting_encoding", file=file)
+    return said
+
+
+@contextmanager
+def _alone(folder: Path) -> Generator[None]:
+    """While it is held no other process changes a line: each would write over the other's."""
+    try:
+        from fcntl import LOCK_EX, flock
+    except ImportError:  # Windows
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system without locks
+            flock(descriptor, LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _bare(text: str) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,46 @@ def test_a_wrong_file_can_be_mended_by_the_command(tmp_path: Path):
     assert config(tmp_path, "no_such", "--unset").returncode == 0
     assert config(tmp_path, "new_per_day", "9").returncode == 0
     assert (tmp_path / "config.yaml").read_text() == "new_per_day: 9\n"
+
+
+def test_lines_in_another_encoding_stay_as_they_are(tmp_path: Path):
+    file = tmp_path / "config.yaml"
+    gbk = "# 面试\n".encode("gbk")
+    file.write_bytes(gbk + b"minutes: 20\n")
+    assert config(tmp_path).returncode == 0
+    assert config(tmp_path, "minutes", "25").returncode == 0
+    assert file.read_bytes() == gbk + b"minutes: 25\n"
+
+
+def test_what_is_no_text_is_left_alone(tmp_path: Path):
+    file = tmp_path / "config.yaml"
+    before = "minutes: 20\n".encode("utf-16")
+    file.write_bytes(before)
+    for words, code in (((), 2), (("minutes", "25"), 4)):
+        done = config(tmp_path, *words)
+        assert done.returncode == code
+        assert "UTF-8" in done.stderr
+    assert file.read_bytes() == before
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "config.yaml")
+    for words, code in (((), 2), (("minutes", "25"), 4)):
+        done = config(tmp_path, *words)
+        assert done.returncode == code
+        assert "no regular file" in done.stderr
+
+
+def test_of_many_at_once_none_is_lost(tmp_path: Path):
+    names = {"minutes": "11", "level": "3", "new_per_day": "7", "reviews_per_day": "9"}
+    for _ in range(5):
+        (tmp_path / "config.yaml").unlink(missing_ok=True)
+        with ThreadPoolExecutor(4) as pool:
+            done = [*pool.map(lambda pair: config(tmp_path, *pair), names.items())]
+        assert [each.returncode for each in done] == [0] * 4
+        lines = (tmp_path / "config.yaml").read_text().splitlines()
+        assert sorted(lines) == sorted(f"{name}: {value}" for name, value in names.items())
+    assert [each.name for each in tmp_path.iterdir()] == ["config.yaml"]
 
 
 def test_a_settled_bank_is_asked_from(tmp_path: Path):
