@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from quizkit.words import Lang
@@ -14,6 +14,10 @@ FLAG = "flag"
 RIGHT = "i-was-right"
 GRADE = "grade"
 MYTH = "myth"
+FORGET = "forget"
+
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 PLACEMENT = "placement"
 """The event that marks a session which looked for the learner's level: no part of a day's share."""
@@ -25,7 +29,8 @@ class Answer:
 
     `undoes` names a row that no longer counts; a row that corrects a verdict or a grade undoes the
     first one and stands in its place. `note` begins with the word that says which it is; a line
-    `myth: SLUG` of it names the misconception that a wrong answer showed.
+    `myth: SLUG` of it names the misconception that a wrong answer showed. A row with the note
+    `forget` has a topic for its question: what was answered of that up to then does not count.
     """
 
     uuid: str
@@ -88,10 +93,25 @@ class Review:
 
 
 def counted(answers: Iterable[Answer]) -> list[Answer]:
-    """The answers that count: judged, and not taken back."""
+    """The answers that count: judged, not taken back, and of no topic that was forgotten since."""
     rows = list(answers)
     undone = {row.undoes for row in rows}
-    return [row for row in rows if row.right is not None and row.uuid not in undone]
+    until = {topic: row.at for topic, row in forgotten(rows).items()}
+    return [
+        row
+        for row in rows
+        if row.right is not None
+        and row.uuid not in undone
+        and not (until and row.at <= until.get(row.question.partition("/")[0], _NEVER))
+    ]
+
+
+def forgotten(answers: Iterable[Answer]) -> dict[str, Answer]:
+    """The rows by which topics were forgotten, the last one of each."""
+    rows = list(answers)
+    undone = {row.undoes for row in rows}
+    said = (row for row in rows if row.note == FORGET and row.uuid not in undone)
+    return {row.question: row for row in sorted(said, key=lambda row: row.at)}
 
 
 def flagged(answers: Iterable[Answer]) -> list[Answer]:

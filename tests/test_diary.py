@@ -9,6 +9,8 @@ import stat
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -83,7 +85,13 @@ def test_events_lie_beside_the_answers(tmp_path: Path):
     def event(session: str, name: str, **note: object) -> Event:
         return Event(device="d2", at=AT, session=session, name=name, note=note)
 
-    rows = [event("a", "start", script="第一轮"), event("b", "start"), event("a", "done", card={})]
+    begun = {"lang": "zh", "total": 60.0, "budget": 0.0, "scale": 1.0}
+    card = {"verdict": "pass", "overall": 4.0, "best": 5.0}
+    rows = [
+        event("a", "start", script="第一轮", **begun),
+        event("b", "start", script="x", **begun),
+        event("a", "done", card=card),
+    ]
     with Diary(tmp_path / "d") as diary:
         for row in rows:
             diary.log(row)
@@ -227,17 +235,59 @@ def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path):
     assert path.read_bytes() == before
 
 
-def test_another_programs_database_is_left_alone(tmp_path: Path):
+def kept_list(path: Path, version: int) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("create table shopping (item text)")
+        db.execute(f"pragma user_version = {version}")
+
+
+def some_table_of_that_name(path: Path, version: int) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("create table answers (uuid text, at integer, question text)")
+        db.execute(f"pragma user_version = {version}")
+
+
+@pytest.mark.parametrize("version", [0, 1, 99])
+@pytest.mark.parametrize("made", [kept_list, some_table_of_that_name])
+def test_another_programs_database_is_left_alone(
+    tmp_path: Path, made: Callable[[Path, int], None], version: int
+):
     path = tmp_path / "diary.sqlite3"
-    db = sqlite3.connect(path)
-    db.execute("create table shopping (item text)")
-    db.close()
+    made(path, version)
+    path.chmod(0o644)
+    before = path.read_bytes(), path.stat().st_mode
+    with pytest.raises(DiaryError) as error:
+        Diary(path)
+    if made is kept_list or version < 99:
+        assert error.value.key == "diary_others"
+        assert made is not kept_list or "shopping" in error.value.message("zh")
+    else:
+        assert error.value.key == "diary_newer"  # which may have other columns
+    assert (path.read_bytes(), path.stat().st_mode) == before
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_pipe_in_the_diarys_place_is_not_waited_for(tmp_path: Path):
+    path = tmp_path / "diary.sqlite3"
+    os.mkfifo(path)
     with pytest.raises(DiaryError) as error:
         Diary(path)
     assert error.value.key == "diary_foreign"
-    db = sqlite3.connect(path)
-    assert db.execute("select name from sqlite_master").fetchall() == [("shopping",)]
-    db.close()
+
+
+def test_a_link_that_leads_nowhere_begins_no_second_diary(tmp_path: Path):
+    path, drive = tmp_path / "diary.sqlite3", tmp_path / "drive"
+    drive.mkdir()  # where the drive will be once it is mounted
+    path.symlink_to(drive / "diary.sqlite3")
+    with pytest.raises(DiaryError) as error:
+        Diary(path)
+    assert error.value.key == "diary_link"
+    assert str(drive) in error.value.message("en")
+    assert [*drive.iterdir()] == []
+    Diary(drive / "diary.sqlite3").close()
+    with Diary(path) as diary:
+        diary.append(answer("a"))
+    assert (drive / "diary.sqlite3").stat().st_size > 0
 
 
 def test_a_damaged_file_says_so(tmp_path: Path):

@@ -5,6 +5,7 @@ import os
 import sqlite3
 import stat
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ import pytest
 import started
 
 from quizkit.answer import UNDO, Answer, Event
-from quizkit.diary import Diary, Pages, backups, exported, imported, pages
+from quizkit.diary import LARGEST, Diary, Pages, backups, exported, imported, pages
 from quizkit.errors import DiaryError
 from quizkit.tutor.memory import Memory
 
@@ -42,7 +43,9 @@ TOWER = [
     row("f", 6, 1, "two"),
     replace(row("g", 6, 1, "two"), right=None, grade=None, undoes="f", note=UNDO, score=None),
 ]
-TALKS = [happened("start", "two", total=60.0, script="x"), happened("done", "two", card={"a": 1})]
+BEGUN = {"script": "x", "lang": "zh", "total": 60.0, "budget": 30.0, "scale": 1.0}
+CARD = {"verdict": "pass", "overall": 4.0, "best": 5.0, "a": 1}
+TALKS = [happened("start", "two", **BEGUN), happened("done", "two", card=CARD)]
 
 
 def written(path: Path, rows: list[Answer], events: list[Event] = []) -> Path:  # noqa: B006
@@ -132,7 +135,7 @@ def test_the_command_keeps_the_diary_as_it_was(tmp_path: Path):
     done = run(home, "data", "--merge", "-", "--json", given=text)
     said = json.loads(done.stdout)
     assert {**said, "backup": None} == {
-        "schema": "quizkit/merge/1", "answers": 4, "events": 2, "backup": None,
+        "schema": "quizkit/merge/1", "answers": 4, "events": 2, "backup": None, "left_out": [],
     }  # fmt: skip
     kept = Path(said["backup"])
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
@@ -195,7 +198,7 @@ def loosened(path: Path) -> None:
 
 def told(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
     def write(path: Path) -> None:
-        said = exported(Pages(TOWER, TALKS))
+        said = json.loads(json.dumps(exported(Pages(TOWER, TALKS))))
         change(said)
         path.write_text(json.dumps(said), encoding="utf-8")
 
@@ -203,8 +206,9 @@ def told(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
 
 
 BAD: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a folder": (lambda path: path.mkdir(), "merge_read"),
-    "nothing there": (lambda path: None, "merge_read"),
+    "a folder": (lambda path: path.mkdir(), "file_kind"),
+    "a pipe": (os.mkfifo, "file_kind"),
+    "nothing there": (lambda path: None, "file_read"),
     "empty": (lambda path: path.write_bytes(b""), "merge_foreign"),
     "a list": (lambda path: path.write_text("[1, 2]"), "merge_foreign"),
     "other JSON": (lambda path: path.write_text('{"schema": "quizkit/due/1"}'), "merge_foreign"),
@@ -214,13 +218,6 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "newer": (newer, "merge_newer"),
     "another program's": (another, "merge_foreign"),
     "loosened": (loosened, "merge_foreign"),
-    "a key short": (told(lambda said: said["answers"][2].pop("seed")), "merge_foreign"),
-    "grade": (told(lambda said: said["answers"][2].update(grade=5)), "merge_foreign"),
-    "too large": (told(lambda said: said["answers"][2].update(seed=2**63)), "merge_foreign"),
-    "no truth": (told(lambda said: said["answers"][2].update(right=1)), "merge_foreign"),
-    "no zone": (told(lambda said: said["answers"][2].update(at="2026-03-01")), "merge_foreign"),
-    "nan": (told(lambda said: said["answers"][2].update(seconds=float("nan"))), "merge_foreign"),
-    "note": (told(lambda said: said["events"][0].update(note="x")), "merge_foreign"),
     "no events": (told(lambda said: said.pop("events")), "merge_foreign"),
 }
 
@@ -249,3 +246,168 @@ def test_a_refused_file_leaves_one_sentence_and_no_trace(tmp_path: Path):
     assert "Nothing was changed" in done.stderr
     assert [each.name for each in home.iterdir()] == ["diary.sqlite3"]
     assert mine.read_bytes() == before
+
+
+LATER = datetime(9999, 12, 31, tzinfo=UTC).isoformat()
+NESTED = eval("[" * 60 + "]" * 60)
+ODD: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "a key short": (lambda said: said["answers"][2].pop("seed"), "answers[2]"),
+    "a key more": (lambda said: said["answers"][2].update(more=1), "answers[2]"),
+    "no object": (lambda said: said["answers"].insert(2, 7), "answers[2]"),
+    "grade": (lambda said: said["answers"][2].update(grade=5), "answers[2]"),
+    "too large": (lambda said: said["answers"][2].update(seed=2**63), "answers[2]"),
+    "no truth": (lambda said: said["answers"][2].update(right=1), "answers[2]"),
+    "no time": (lambda said: said["answers"][2].update(at="noon"), "answers[2]"),
+    "no zone": (lambda said: said["answers"][2].update(at="2026-03-01"), "answers[2]"),
+    "nan": (lambda said: said["answers"][2].update(seconds=float("nan")), "answers[2]"),
+    "far ahead": (lambda said: said["answers"][2].update(at=LATER), "answers[2]"),
+    "before time": (
+        lambda said: said["answers"][2].update(at="0001-01-01T00:00:00+14:00"),
+        "answers[2]",
+    ),
+    "escape": (lambda said: said["answers"][2].update(question="pp/\x1b[2J"), "answers[2]"),
+    "nested": (lambda said: said["answers"][2].update(given=NESTED), "answers[2]"),
+    "note": (lambda said: said["events"][0].update(note="x"), "events[0]"),
+    "an empty start": (lambda said: said["events"][0].update(note={}), "events[0]"),
+    "an empty end": (lambda said: said["events"][1].update(note={}), "events[1]"),
+    "a start of letters": (lambda said: said["events"][0]["note"].update(total="x"), "events[0]"),
+    "an escape in a script": (
+        lambda said: said["events"][0]["note"].update(script="\x1b[2J"),
+        "events[0]",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_a_row_that_nothing_can_use_is_refused_and_named(tmp_path: Path, case: str):
+    change, place = ODD[case]
+    told(change)(tmp_path / "other")
+    found = pages(tmp_path / "other")
+    assert [each.place for each in found.left_out] == [place]
+    assert len(found.answers) + len(found.events) == len(TOWER) + len(TALKS) - (
+        case != "no object"
+    )  # all others
+    home = tmp_path / "home"
+    home.mkdir()
+    done = run(home, "data", "--merge", str(tmp_path / "other"))
+    assert done.returncode == 4
+    assert place in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    for words in (("due",), ("stats",), ("mock", "--history")):
+        assert run(home, *words).returncode == 0
+
+
+def test_a_row_of_tomorrow_is_taken_and_one_of_next_week_is_not(tmp_path: Path):
+    now = START + timedelta(days=12)
+    written(tmp_path / "fast", LAPTOP)  # the last one is of this moment
+    assert len(pages(tmp_path / "fast", now - timedelta(hours=20)).answers) == 3
+    found = pages(tmp_path / "fast", now - timedelta(days=7))
+    assert [each.uuid for each in found.answers] == ["a"]
+    assert [each.place for each in found.left_out] == ["answers b", "answers c"]
+
+
+def test_of_many_refused_rows_the_first_few_are_named(tmp_path: Path):
+    def spoil(said: dict[str, Any]) -> None:
+        for each in said["answers"]:
+            each["lang"] = "fr"
+
+    told(spoil)(tmp_path / "other")
+    done = run(tmp_path, "data", "--merge", str(tmp_path / "other"))
+    assert "left out: 4, such as answers[0] (lang: 'fr'); answers[1] (lang: 'fr');" in done.stderr
+    assert "answers[3]" not in done.stderr
+    said = json.loads(run(tmp_path, "data", "--merge", str(tmp_path / "other"), "--json").stdout)
+    assert len(said["left_out"]) == 4
+    assert (said["answers"], said["events"]) == (0, 0)
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path):
+    done = run(tmp_path, "data", "--merge", "/dev/zero")
+    assert done.returncode == 4
+    assert "no regular file" in done.stderr
+
+
+def test_more_than_can_be_an_export_is_not_read(tmp_path: Path):
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(LARGEST + 1)
+    done = run(tmp_path, "data", "--merge", str(large))
+    assert done.returncode == 4
+    assert f"{LARGEST:,}" in done.stderr
+
+
+# Four processes that have the same rows in hand before any of them may begin.
+TAKER = """
+import sys
+from pathlib import Path
+from quizkit.diary import Diary, pages
+rows = pages(Path(sys.argv[2]))
+with Diary(Path(sys.argv[1])) as diary:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(*diary.take_in(rows.answers, rows.events)[:2])
+"""
+
+
+def test_the_same_file_merged_by_many_at_once_is_taken_in_once(tmp_path: Path):
+    talks = [happened("alive", "two", spent=n, used=n, paused=0) for n in range(500)]
+    tower = written(tmp_path / "t", TOWER)
+    merged(tower, Pages([], talks))
+    home = written(tmp_path / "mine", LAPTOP)
+    command = [sys.executable, "-c", TAKER, str(home), str(tower)]
+    takers = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    for each in takers:
+        assert each.stdout
+        assert each.stdout.readline() == "ready\n"
+    for each in takers:
+        assert each.stdin
+        each.stdin.write("\n")
+        each.stdin.flush()
+    told = sorted(each.communicate(timeout=60)[0] for each in takers)
+    assert told == ["0 0\n"] * 3 + ["4 501\n"]
+    with Diary(home) as diary:
+        assert len(diary.events(name="alive")) == 500
+        assert len(diary.answers()) == 7
+    assert len(backups(home)) == 1
+
+
+# A merge that is killed at a step of its backup.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from quizkit.diary import Diary, pages
+rows, steps = pages(Path(sys.argv[2])), int(sys.argv[3])
+names = ("open", "rename", "sqlite3.connect", "os.chmod")
+def watch(event, details):
+    global steps
+    if event in ("open", "os.rename", "os.chmod", "sqlite3.connect", "os.remove", "os.link"):
+        steps -= 1
+        if steps == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+with Diary(Path(sys.argv[1])) as diary:
+    sys.addaudithook(watch)
+    diary.take_in(rows.answers, rows.events)
+"""
+
+
+def test_a_killed_merge_leaves_no_empty_copy(tmp_path: Path):
+    tower = written(tmp_path / "t", TOWER)
+    for steps in range(1, 30):
+        home = tmp_path / f"home{steps}"
+        home.mkdir()
+        mine = written(home / "diary.sqlite3", LAPTOP)
+        command = [sys.executable, "-c", KILLED, str(mine), str(tower), str(steps)]
+        code = subprocess.run(command, check=False).returncode
+        assert [len(pages(each).answers) for each in backups(mine)] in ([], [3])
+        with Diary(mine) as diary:
+            assert len(diary.answers()) in (3, 7)
+        if code == 0:
+            break
+        # The next one clears up after it, and takes in the rest.
+        assert merged(mine, pages(tower))[0] == 4
+        left = {each.name for each in home.iterdir()}
+        assert all(name.endswith(("sqlite3", ".backup")) for name in left)
+    assert code == 0
+    assert steps > 3

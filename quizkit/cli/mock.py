@@ -87,12 +87,12 @@ def _start(
 
 def _still_open(lang: "Lang") -> None:
     """Say so if an interview was left half-way, and how it goes on."""
-    from quizkit.diary import Diary
+    from quizkit.diary import Diary, exists
     from quizkit.mock.sitting import sittings
     from quizkit.paths import diary_file
     from quizkit.words import say
 
-    if not diary_file().exists():
+    if not exists(diary_file()):
         return
     with Diary(diary_file()) as diary:
         for left in [each for each in sittings(diary) if each.card is None][:1]:

@@ -149,13 +149,13 @@ def _named(shelves: "Library", names: Sequence[str]) -> "Sequence[Entry]":
 
 def _is_first_time() -> bool:
     """Whether nothing was ever answered here, and no level was settled."""
-    from quizkit.diary import Diary
+    from quizkit.diary import Diary, exists
     from quizkit.paths import diary_file
     from quizkit.settings import settings
 
     if settings()["level"].origin != "default":
         return False
-    if not diary_file().exists():
+    if not exists(diary_file()):
         return True
     with Diary(diary_file()) as diary:
         return not diary.news(0)[1]

@@ -2,20 +2,25 @@
 
 from quizkit.answer import Answer, Card, Event, Mode, Review, counted, flagged
 from quizkit.diary.book import Diary
-from quizkit.diary.exchange import Pages, exported, imported, pages
-from quizkit.diary.file import backups, erase
+from quizkit.diary.exchange import LARGEST, copied, exported, imported, pages
+from quizkit.diary.file import backups, erase, exists
+from quizkit.diary.rows import LeftOut, Pages
 
 __all__ = [
+    "LARGEST",
     "Answer",
     "Card",
     "Diary",
     "Event",
+    "LeftOut",
     "Mode",
     "Pages",
     "Review",
     "backups",
+    "copied",
     "counted",
     "erase",
+    "exists",
     "exported",
     "flagged",
     "imported",

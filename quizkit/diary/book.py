@@ -6,34 +6,58 @@ can be rebuilt from them at any time.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import fields
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from quizkit.answer import PLACEMENT, Answer, Card, Event, Review
-from quizkit.diary.file import File, Row
+from quizkit.answer import PLACEMENT, Answer, Card, Event, Review, forgotten
+from quizkit.diary.file import File
+from quizkit.diary.rows import (
+    COLUMNS,
+    LeftOut,
+    Pages,
+    Row,
+    Table,
+    UnusableError,
+    answer_in,
+    event_in,
+    is_name,
+    logged,
+    milliseconds,
+    moment,
+    packed,
+    review_in,
+    shown,
+)
+from quizkit.errors import DiaryError
 
 _NAMED = "diary"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_COLUMNS = tuple(each.name for each in fields(Answer))
-_NAMES = ", ".join(_COLUMNS)
+_NAMES = ", ".join(COLUMNS["answers"])
 # Not by id: rows of another machine come in after rows that are younger than they.
 _ORDER = "at, device, id"
-_INSERT = f"insert into answers ({_NAMES}) values ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_INSERT = f"insert into answers ({_NAMES}) values ({', '.join('?' * len(COLUMNS['answers']))})"  # noqa: S608
 _SELECT = f"select {_NAMES} from answers order by {_ORDER}"  # noqa: S608
-_TAKE_IN = f"{_INSERT} on conflict (uuid) do nothing"
 _LOG = "insert into events (device, at, session, name, note) values (?, ?, ?, ?, ?)"
 _EVENTS = "select device, at, session, name, note from events"
-_REVIEWS = """select question, at, grade from answers as a where grade is not null
-    and not exists (select 1 from answers as u where u.undoes = a.uuid)"""
+_COUNTS = """not exists (select 1 from answers as u where u.undoes = a.uuid)
+    and not exists (select 1 from answers as f where f.note = 'forget'
+        and f.question = substr(a.question, 1, instr(a.question, '/') - 1) and f.at >= a.at
+        and not exists (select 1 from answers as u where u.undoes = f.uuid))"""
+_GRADED = f"grade is not null and {_COUNTS}"
 _KEEP = """insert into cards values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (question) do
     update set (seen, recipe, reps, lapses, stability, difficulty, due, last) =
     (excluded.seen, excluded.recipe, excluded.reps, excluded.lapses, excluded.stability,
     excluded.difficulty, excluded.due, excluded.last)
     where excluded.seen >= seen or excluded.recipe <> recipe"""
+_DAYS = 10.0**6
+"""More than anything is remembered for."""
+_QUICK = 0.25
+"""Seconds to wait for a lock where only a cache is written."""
+
+Kind = TypeVar("Kind")
 
 
 class Diary:
@@ -56,30 +80,37 @@ class Diary:
     def device(self) -> str:
         """A random name for this diary's machine: the one it has, else a new one."""
         for source in (f"events where name = '{_NAMED}'", "answers", "events"):
-            rows = self._file.rows(f"select device from {source} order by id limit 1")  # noqa: S608
-            if rows:
-                return str(rows[0][0])
+            rows = self._file.rows(f"select device from {source} order by id limit 9")  # noqa: S608
+            if found := next((str(row[0]) for row in rows if is_name(row[0])), ""):
+                return found
         return token_hex(4)
+
+    def wait_with(self, waiting: Callable[[], AbstractContextManager[object]]) -> None:
+        """What to hold while another program keeps the diary locked: it is waited for longer."""
+        self._file.waiting = waiting
 
     def append(self, answer: Answer) -> None:
         """Add a row. When this returns, the row is on disk."""
-        self._file.write(_INSERT, [_packed(answer)])
+        self._file.write(_INSERT, [packed(answer)])
 
     def answers(self) -> list[Answer]:
-        """Every row, in the order in which they were given."""
-        return [_unpacked(row) for row in self._file.rows(_SELECT)]
+        """Every answer that is of use, in the order in which they were given."""
+        return [*_usable(self._file.rows(_SELECT), answer_in)]
 
     def last(self, question: str) -> Answer | None:
         """The latest answer to a question that counts."""
         query = f"""select {_NAMES} from answers as a where question = ? and right is not null
-            and not exists (select 1 from answers as u where u.undoes = a.uuid)
-            order by at desc, device desc, id desc limit 1"""  # noqa: S608
-        rows = self._file.rows(query, (question,))
-        return _unpacked(rows[0]) if rows else None
+            and {_COUNTS} order by at desc, device desc, id desc"""  # noqa: S608
+        return next(_usable(self._file.rows(query, (question,)), answer_in), None)
+
+    def forgotten(self, topic: str) -> Answer | None:
+        """The last row by which a topic was forgotten, if it was."""
+        query = f"select {_NAMES} from answers where question = ?"  # noqa: S608
+        return forgotten(_usable(self._file.rows(query, (topic,)), answer_in)).get(topic)
 
     def log(self, event: Event) -> None:
         """Add what happened beside the answers. When this returns, it is on disk."""
-        self._file.write(_LOG, [_logged(event)])
+        self._file.write(_LOG, [logged(event)])
 
     def events(self, session: str | None = None, name: str | None = None) -> list[Event]:
         """What happened in a session, or every event of a name, in the order they came."""
@@ -87,16 +118,17 @@ class Diary:
         given = {column: value for column, value in wanted.items() if value is not None}
         where = " and ".join(f"{column} = ?" for column in given) or "true"
         rows = self._file.rows(f"{_EVENTS} where {where} order by id", [*given.values()])
-        return [
-            Event(
-                device=str(device),
-                at=_time(at),
-                session=str(session),
-                name=str(name),
-                note=json.loads(str(note)),
-            )
-            for device, at, session, name, note in rows
-        ]
+        # An index that is damaged finds what has another name.
+        found = _usable(rows, event_in)
+        return [e for e in found if name in (None, e.name) and session in (None, e.session)]
+
+    def pages(self) -> Pages:
+        """All there is: the rows that are of use, and of the others what can be read of them."""
+        damage = self._file.damage()
+        answers, answers_left = self._salvaged("answers", answer_in, damage)
+        events, events_left = self._salvaged("events", event_in, damage)
+        answers.sort(key=lambda row: (milliseconds(row.at), row.device))
+        return Pages(answers, events, [*answers_left, *events_left], damage)
 
     def placements(self) -> set[str]:
         """The sessions that looked for the learner's level."""
@@ -109,64 +141,76 @@ class Diary:
 
         Where anything was, the diary as it had been lies in the file that is named last.
         """
-        known = {row[0] for row in self._file.rows("select uuid from answers")}
-        new = [row for row in map(_packed, answers) if row[0] not in known]
-        seen = {*self._file.rows(_EVENTS)}
-        happened = [row for row in dict.fromkeys(map(_logged, events)) if row not in seen]
-        if not new and not happened:
-            return 0, 0, None
-        kept = self._file.back_up("before-merge")
-        # The first row of this name is this machine's own, whatever comes in afterwards.
-        name = Event(device=self.device, at=datetime.now(UTC), session="", name=_NAMED, note={})
-        own = [] if any(row[3] == _NAMED for row in seen) else [_logged(name)]
-        self._file.write_all((_LOG, own), (_TAKE_IN, new), (_LOG, happened))
-        return len(new), len(happened), kept
-
-    def examine(self) -> None:
-        """Look at the whole file. Raises DiaryError where it is damaged."""
-        self._file.examine()
+        taken, happened = [packed(row) for row in answers], [logged(event) for event in events]
+        # Nobody may write between the look at what is there and what is added to it.
+        with self._file.writing():
+            known = {row[0] for row in self._file.rows("select uuid from answers")}
+            seen = {*self._file.rows(_EVENTS)}
+            taken = [row for row in {row[0]: row for row in taken}.values() if row[0] not in known]
+            happened = [row for row in dict.fromkeys(happened) if row not in seen]
+            if not taken and not happened:
+                return 0, 0, None
+            kept = self._file.back_up("before-merge")
+            # The first row of this name is this machine's own, whatever comes in afterwards.
+            name = Event(device=self.device, at=datetime.now(UTC), session="", name=_NAMED, note={})
+            own = [] if any(row[3] == _NAMED for row in seen) else [logged(name)]
+            self._file.add(_LOG, own)
+            self._file.add(_INSERT, taken)
+            self._file.add(_LOG, happened)
+        return len(taken), len(happened), kept
 
     def cards(self, recipe: int) -> tuple[int, dict[str, Card]]:
         """The cached cards made by this recipe, and up to which row they know the answers."""
         query = """select seen, question, stability, difficulty, due, last, reps, lapses
             from cards where recipe = ?"""
-        rows = cast("list[tuple[Any, ...]]", self._file.rows(query, (recipe,)))
-        cards = {
-            name: Card(name, stability, difficulty, _time(due), _time(last), reps, lapses)
-            for _, name, stability, difficulty, due, last, reps, lapses in rows
-            if reps
-        }
-        return max((row[0] for row in rows), default=0), cards
+        last = cast("int", self._file.rows("select coalesce(max(id), 0) from answers")[0][0])
+        rows = self._file.rows(query, (recipe,))
+        try:
+            cards = {str(row[1]): _card(row[1:]) for row in rows if row[6]}
+            seen = max((cast("int", row[0]) for row in rows), default=0)
+            if seen > last:
+                raise ValueError(seen)
+        except (TypeError, ValueError):
+            # What was cached is damaged; the answers are not.
+            self._cache("delete from cards", [()])
+            return 0, {}
+        return seen, cards
 
     def news(self, seen: int) -> tuple[int, set[str]]:
-        """The last row, and the questions that the rows after `seen` are about."""
+        """The last row, and the questions that the rows after `seen` change something about."""
         query = "select max(id), question from answers where id > ? group by question"
         rows = cast("list[tuple[int, str]]", self._file.rows(query, (seen,)))
-        return max((row[0] for row in rows), default=seen), {row[1] for row in rows}
+        names = {row[1] for row in rows}
+        topics = [name for name in names if "/" not in name]
+        if topics:  # of which all was forgotten, or is remembered after all
+            query = """select distinct question from answers
+                where substr(question, 1, instr(question, '/') - 1) in
+                (select value from json_each(?))"""
+            names |= {str(row[0]) for row in self._file.rows(query, (json.dumps(topics),))}
+        return max((row[0] for row in rows), default=seen), names.difference(topics)
 
     def reviews(self, questions: Collection[str] | None = None) -> Iterator[Review]:
         """The answers that count, of these questions or of all, in the order they were given."""
-        query, values = _REVIEWS, list[str]()
+        query = f"select question, at, grade from answers as a where {_GRADED}"  # noqa: S608
+        values = list[str]()
         if questions is not None:
             query += " and question in (select value from json_each(?))"
             values.append(json.dumps(sorted(questions)))
-        for question, at, grade in self._file.rows(f"{query} order by {_ORDER}", values):
-            yield Review(str(question), _time(at), cast("int", grade))
+        yield from _usable(self._file.rows(f"{query} order by {_ORDER}", values), review_in)
 
     def asked_since(self, moment: datetime) -> tuple[int, int]:
         """How many questions have been answered since: for the first time, and again.
 
         A placement's answers are none of the day's.
         """
-        query = """select question, min(at) from (select question, at, uuid, session from answers
-            where grade is not null and question in
-            (select question from answers where at >= ?1 and grade is not null)) as a
-            where not exists (select 1 from answers as u where u.undoes = a.uuid)
+        query = f"""select question, min(at) from answers as a where {_GRADED}
+            and question in (select question from answers where at >= ?1 and grade is not null)
             group by question having max(at * (session not in
-            (select session from events where name = ?2))) >= ?1"""
-        rows = self._file.rows(query, (_ms(moment), PLACEMENT))
+            (select session from events where name = ?2))) >= ?1"""  # noqa: S608
+        since = milliseconds(moment)
+        rows = self._file.rows(query, (since, PLACEMENT))
         firsts = [cast("int", row[1]) for row in rows]
-        new = sum(first >= _ms(moment) for first in firsts)
+        new = sum(first >= since for first in firsts)
         return new, len(firsts) - new
 
     def keep_cards(
@@ -177,45 +221,48 @@ class Diary:
             (card.question, seen, recipe, card.reps, card.lapses, *_state(card)) for card in cards
         ]
         rows += [(question, seen, recipe, 0, 0, *[None] * 4) for question in forgotten]
-        self._file.write(_KEEP, rows)
+        self._cache(_KEEP, rows)
+
+    def _cache(self, query: str, rows: Iterable[Row]) -> None:
+        try:
+            self._file.write(query, rows, patience=_QUICK)
+        except DiaryError as error:
+            # Nobody waits for a cache: next time the same is found in the answers again.
+            if error.key != "diary_busy":
+                raise
+
+    def _salvaged(
+        self, table: Table, read: Callable[[Row], Kind], damage: str
+    ) -> tuple[list[Kind], list[LeftOut]]:
+        rows, lost = self._file.salvage(table, sound=not damage)
+        kept: list[Kind] = []
+        left = [LeftOut(f"{table} {low}-{high}", damage) for low, high in lost]
+        for number, row in sorted(rows.items()):
+            try:
+                kept.append(read(row))
+            except UnusableError as error:
+                there = dict(zip(COLUMNS[table], map(shown, row), strict=True))
+                left.append(LeftOut(f"{table} {number}", str(error), there))
+        return kept, left
+
+
+def _usable(rows: Iterable[Row], read: Callable[[Row], Kind]) -> Iterator[Kind]:
+    """The rows that can be used. The others are passed over here, and told of by `pages`."""
+    for row in rows:
+        try:
+            yield read(row)
+        except UnusableError:
+            continue
 
 
 def _state(card: Card) -> tuple[float, float, int, int]:
-    return card.stability, card.difficulty, _ms(card.due), _ms(card.last)
+    return card.stability, card.difficulty, milliseconds(card.due), milliseconds(card.last)
 
 
-def _ms(time: datetime) -> int:
-    return (time - _EPOCH) // timedelta(milliseconds=1)
-
-
-def _time(ms: object) -> datetime:
-    return _EPOCH + timedelta(milliseconds=cast("int", ms))
-
-
-def _packed(answer: Answer) -> Row:
-    values: dict[str, object] = {name: getattr(answer, name) for name in _COLUMNS}
-    values["at"] = _ms(answer.at)
-    values["given"] = json.dumps(answer.given, ensure_ascii=False)
-    values["seconds"] = float(answer.seconds)  # SQLite's whole numbers end long before Python's
-    return tuple(_storable(value) for value in values.values())
-
-
-def _logged(event: Event) -> Row:
-    note = _storable(json.dumps(event.note, ensure_ascii=False))
-    return event.device, _ms(event.at), event.session, event.name, note
-
-
-def _storable(value: object) -> str | int | float | None:
-    if isinstance(value, str):
-        # What a terminal in another encoding sends may be no text; the rest of it is kept.
-        return value.encode("utf-8", "replace").decode("utf-8")
-    return value if isinstance(value, int | float) else None
-
-
-def _unpacked(row: Row) -> Answer:
-    values: dict[str, Any] = dict(zip(_COLUMNS, row, strict=True))
-    values["at"] = _time(values["at"])
-    values["given"] = json.loads(values["given"])
-    for name in ("right", "sure"):
-        values[name] = None if values[name] is None else bool(values[name])
-    return Answer(**values)
+def _card(row: Sequence[object]) -> Card:
+    """A card of the cache. Raises ValueError or TypeError where it can be none."""
+    name, stability, difficulty, due, last, reps, lapses = cast("tuple[Any, ...]", row)
+    card = Card(name, stability, difficulty, moment(due), moment(last), reps, lapses)
+    if not (0 < stability < _DAYS and 1 <= difficulty <= 10 and reps > 0 and lapses >= 0):
+        raise ValueError(row)
+    return card

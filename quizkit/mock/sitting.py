@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from quizkit.answer import Answer, Event
 from quizkit.diary import Diary
@@ -19,6 +19,7 @@ from quizkit.mock.scorecard import Judge
 from quizkit.words import Lang
 
 _WORD = "mock:"
+_START = ("script", "lang", "total", "budget", "scale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,27 @@ class Kept:
     def of(cls, answer: Answer) -> "Kept":
         """Read it back."""
         return cls(**json.loads(answer.note.removeprefix(_WORD)))
+
+    @classmethod
+    def if_any(cls, answer: Answer) -> "Kept | None":
+        """Read it back from a row that may come from anywhere; None where it says no such thing."""
+        try:
+            kept = cls.of(answer)
+        except (ValueError, TypeError):
+            return None
+        return kept if kept._is_sound() else None
+
+    def _is_sound(self) -> bool:
+        # What JSON brought need not be of the types that are written here.
+        heard = cast("object", self.heard)
+        texts: list[object] = [self.station, self.judge, self.typed]
+        numbers: list[object] = [self.target, self.used, self.paused]
+        return (
+            isinstance(heard, dict)
+            and {"right", "wrong", "score"} <= heard.keys()
+            and all(isinstance(each, str) for each in texts)
+            and all(isinstance(each, int | float) for each in numbers)
+        )
 
 
 @dataclass(slots=True)
@@ -74,19 +96,19 @@ class Sitting:
 
 def start_note(sitting: Sitting) -> dict[str, Any]:
     """What the first row of an interview says."""
-    return {name: getattr(sitting, name) for name in ("script", "lang", "total", "budget", "scale")}
+    return {name: getattr(sitting, name) for name in _START}
 
 
 def load(diary: Diary, session: str) -> Sitting:
-    """The interview of a session."""
-    first, *events = diary.events(session=session)
-    sitting = _begun(first)
-    for event in events:
+    """The interview of a session that was started. Rows that say nothing are passed by."""
+    start, *_ = diary.events(session=session, name="start")
+    sitting = _begun(start)
+    for event in diary.events(session=session):
         _happened(sitting, event)
     for row in diary.answers():
-        if row.session == session:
+        kept = Kept.if_any(row) if row.session == session else None
+        if kept:
             # A judged essay comes after the open one, and takes its place.
-            kept = Kept.of(row)
             there = sitting.answers.get(kept.station)
             if there is None or there.undoes != row.uuid:
                 sitting.answers[kept.station] = row
@@ -104,7 +126,8 @@ def sittings(diary: Diary) -> list[Sitting]:
 
 
 def _begun(start: Event) -> Sitting:
-    return Sitting(session=start.session, at=start.at, last=start.at, **start.note)
+    note = {name: start.note[name] for name in _START}
+    return Sitting(session=start.session, at=start.at, last=start.at, **note)
 
 
 def _happened(sitting: Sitting, event: Event) -> None:
@@ -113,7 +136,7 @@ def _happened(sitting: Sitting, event: Event) -> None:
         case "shown":
             sitting.station, sitting.draft, sitting.spent = note["station"], "", 0.0
         case "alive" | "left":
-            sitting.draft = note.get("draft", sitting.draft)
+            sitting.draft = str(note.get("draft", sitting.draft))
             sitting.spent = note["spent"]
         case "back":
             sitting.charged += note["charged"]
@@ -122,7 +145,7 @@ def _happened(sitting: Sitting, event: Event) -> None:
         case "done":
             sitting.card = note["card"]
         case _:
-            raise AssertionError(event.name)
+            return
     _take(sitting, event.at, note)
 
 

@@ -17,7 +17,7 @@ from quizkit.tutor.verdict import Note
 if TYPE_CHECKING:
     import fsrs
 
-RECIPE = 2
+RECIPE = 3
 """Counts up whenever the same answers would make other cards; cached ones are then folded anew."""
 
 # What an answer of a kind takes someone who knows it, in seconds.

@@ -22,7 +22,8 @@ class Unsent:
         if not isinstance(question, Essay):
             return ""
         kept = [e for e in self._diary.events(name=_NAME) if e.note.get("question") == question.id]
-        if not kept or (last and last.at >= kept[-1].at):
+        forgotten = self._diary.forgotten(question.topic)
+        if not kept or any(row and row.at >= kept[-1].at for row in (last, forgotten)):
             return ""
         return str(kept[-1].note.get("text", ""))
 

@@ -27,9 +27,9 @@ WORDS: Words = {
         "zh": "{place}：每行写成 `名字: 值`，这一行读不懂：{line}",
         "en": "{place}: a line reads `name: value`; this one does not: {line}",
     },
-    "setting_file": {
-        "zh": "设置文件 {file} 读不了：{reason}。改权限，或删掉它",
-        "en": "The settings in {file} cannot be read: {reason}. Mend its permissions, or remove it",
+    "setting_encoding": {
+        "zh": "设置文件 {file} 不是 UTF-8 文本，没有动它。用 UTF-8 编码另存，或删掉它",
+        "en": "The settings in {file} are no UTF-8 text and were left alone. Save them as UTF-8, or remove the file",
     },
     "demo_unknown": {
         "zh": "没有名为 {name} 的 demo。可以试试：{hint}。全部列表：quizkit demo",
@@ -260,11 +260,19 @@ WORDS: Words = {
         "en": "Named questions are asked as they are named: leave out --topic, --level, --kind and --limit",
     },
     "data_one": {
-        "zh": "--where、--export、--merge、--erase 一次只能用一个",
-        "en": "One of --where, --export, --merge and --erase at a time",
+        "zh": "--where、--export、--merge、--reset、--erase 一次只能用一个",
+        "en": "One of --where, --export, --merge, --reset and --erase at a time",
     },
-    "erase_yes": {
-        "zh": "没有终端可以确认。确定要删除的话，加上 --yes",
+    "reset_which": {
+        "zh": "要恢复哪个专题？例如：quizkit data --reset pp --undo",
+        "en": "Which topic? For instance: quizkit data --reset pp --undo",
+    },
+    "reset_none": {
+        "zh": "{topic} 没有重新开始过，没有可以撤销的",
+        "en": "{topic} was not begun anew; there is nothing to take back",
+    },
+    "confirm_yes": {
+        "zh": "没有终端可以确认。确定的话，加上 --yes",
         "en": "There is no terminal to confirm at. If you mean it, add --yes",
     },
     "diary_newer": {
@@ -275,21 +283,33 @@ WORDS: Words = {
         "zh": "{file} 不是 quizkit 的答题记录，没有改动它。把它移走，或用 QUIZKIT_HOME 换一个目录",
         "en": "{file} is no quizkit diary and was left alone. Move it away, or choose another folder with QUIZKIT_HOME",
     },
+    "diary_others": {
+        "zh": "{file} 像是别的程序的数据库（里面的表：{tables}），没有改动它。把它移走，或用 QUIZKIT_HOME 换一个目录",
+        "en": "{file} seems to be another program's database (its tables: {tables}) and was left alone. Move it away, or choose another folder with QUIZKIT_HOME",
+    },
+    "diary_link": {
+        "zh": "{file} 是指向 {target} 的链接，但那里没有文件。如果那是外接盘或网盘，先挂载上；不再需要的话，删掉这个链接",
+        "en": "{file} is a link to {target}, where there is no file. Mount the drive it is on, or remove the link if you no longer need it",
+    },
     "diary_corrupt": {
-        "zh": "{file} 损坏了（{reason}），没有改动它。请先复制一份，再用 sqlite3 {file} .recover 抢救，或移走后重新开始",
-        "en": "{file} is damaged ({reason}) and was left alone. Copy it first; then rescue it with: sqlite3 {file} .recover, or move it away and start anew",
+        "zh": "{file} 损坏了（{reason}），没有改动它。先把还能读的导出来：quizkit data --export > kept.json；再把它移走，然后：quizkit data --merge kept.json",
+        "en": "{file} is damaged ({reason}) and was left alone. Rescue what can be read: quizkit data --export > kept.json; then move it away, and: quizkit data --merge kept.json",
     },
     "export_target": {
         "zh": "加了 --json，要写明写到哪个目录或文件",
         "en": "With --json, say which folder or file to write",
     },
-    "merge_read": {
-        "zh": "读不了 {file}：{reason}。什么都没有改动",
-        "en": "Cannot read {file}: {reason}. Nothing was changed",
-    },
     "merge_foreign": {
         "zh": "{file} 不是完好的 quizkit 答题记录，也不是 quizkit data --export 的输出（{reason}）。什么都没有改动",
         "en": "{file} is no sound quizkit diary, nor what quizkit data --export prints ({reason}). Nothing was changed",
+    },
+    "merge_left_out": {
+        "zh": "{file} 里有 {count} 条记录用不了，没有并入，例如 {named}。其余的都并入了",
+        "en": "Rows of {file} that nothing can use were left out: {count}, such as {named}. All others are taken in",
+    },
+    "export_left_out": {
+        "zh": "{file} 里有 {count} 条记录读不出来或用不了，例如 {named}。导出里的 left_out 列出了它们，其余的都在。想清理掉：把导出存成 kept.json，quizkit data --erase，再 quizkit data --merge kept.json",
+        "en": "Rows of {file} that cannot be read or used: {count}, such as {named}. The export lists them under left_out; all else is in it. To be rid of them, keep it as kept.json; then quizkit data --erase and quizkit data --merge kept.json",
     },
     "merge_newer": {
         "zh": "{file} 来自更新版本的 quizkit（格式 {found}，这里只认到 {known}）。先升级 quizkit；什么都没有改动",

@@ -90,7 +90,9 @@ CHINESE: dict[str, str] = {
     "Everything you answered, as JSON on stdout.": "把全部作答记录以 JSON 打印到标准输出",
     "Take in another machine's diary, or what it exported; - is stdin.": "并入另一台机器的答题记录或它导出的文件；- 表示标准输入",
     "Remove every answer for good.": "删除全部作答记录，不能恢复",
-    "Erase without asking.": "不再确认，直接删除",
+    "Begin a topic anew: what you answered so far no longer counts.": "一个专题从头开始：之前的作答不再计入",
+    "Take the last --reset back.": "撤销上一次 --reset",
+    "Reset or erase without asking.": "不再确认，直接重来或删除",
     # bank
     "Topics; none means all.": "专题；不写就是全部",
     "A folder of questions instead of the shipped one.": "换一个题库目录，不用自带的",

@@ -203,6 +203,24 @@ WORDS: Words = {
     "data_cache": {"zh": "缓存（可随时删）", "en": "cache (can be removed at any time)"},
     "data_backup": {"zh": "旧的答题记录", "en": "copy of the diary"},
     "data_missing": {"zh": "（还没有）", "en": " (not there yet)"},
+    "data_left_out": {
+        "zh": "答题记录里有 {count} 条用不了，统计和复习都不算它们，例如 {named}。想清理掉：quizkit data --export > kept.json，quizkit data --erase，再 quizkit data --merge kept.json",
+        "en": "Rows of the diary that nothing can use, and nothing counts: {count}, such as {named}. To be rid of them: quizkit data --export > kept.json, quizkit data --erase, quizkit data --merge kept.json",
+    },
+    "reset_word": {"zh": "重来", "en": "reset"},
+    "reset_ask": {
+        "zh": "{topic} 的 {count} 次作答将不再计入复习和统计，从头开始；记录本身会留着，可以用 --undo 撤销。确定的话请输入：{word}",
+        "en": "{topic} begins anew: {count} answers will no longer count. The rows stay, and --undo takes this back. If you mean it, type: {word}",
+    },
+    "reset_kept": {"zh": "没有改动", "en": "Nothing was changed"},
+    "reset": {
+        "zh": "{topic} 从头开始：之前的 {count} 次作答不再计入。撤销：quizkit data --reset {topic} --undo",
+        "en": "{topic} begins anew: {count} answers no longer count. To take that back: quizkit data --reset {topic} --undo",
+    },
+    "reset_undone": {
+        "zh": "{topic} 已恢复：{count} 次作答重新计入",
+        "en": "{topic} is as it was: {count} answers count again",
+    },
     "erase_word": {"zh": "删除", "en": "erase"},
     "erase_ask": {
         "zh": "{file} 里的全部作答和旁边的旧记录都会被删除，无法恢复。确定的话请输入：{word}",
