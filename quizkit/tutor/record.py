@@ -52,10 +52,12 @@ class Recorder:
             )
         )
 
-    def undo(self, row: Answer) -> None:
-        """Take a row back."""
+    def undo(self, row: Answer) -> Answer:
+        """Take a row back; the row that says so."""
         taken = replace(row, given=None, score=None, right=None, grade=None)
-        self._write(replace(taken, hints=0, seconds=0.0, sure=None, undoes=row.uuid, note=UNDO))
+        return self._write(
+            replace(taken, hints=0, seconds=0.0, sure=None, undoes=row.uuid, note=UNDO)
+        )
 
     def grade(self, row: Answer, grade: int) -> Answer:
         """The learner's own grade, in place of the one that followed from what happened."""

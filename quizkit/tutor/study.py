@@ -7,13 +7,13 @@ diary to go on.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from quizkit.answer import Card
 from quizkit.bank.entry import Entry
 from quizkit.bank.model import Essay, Question, Text
 from quizkit.diary import Diary
-from quizkit.errors import QuizkitError
+from quizkit.errors import DiaryError, QuizkitError
 from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.corrected import corrected, flagged, stuck
 from quizkit.tutor.desk import Command, Desk, Given, Moment, Summary
@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # the first question does not wait for the laboratory
 Read = Callable[[str], Question | None]
 Prove = Callable[[Asked, object], "ProofView"]
 Show = Callable[[Question], "Excerpt | None"]
+Written = TypeVar("Written")
 
 _AFTERWARDS = ("prove", "why", "say", "grade", "right")
 
@@ -72,6 +73,8 @@ class Study:
         self._memory = Memory(diary, entries)
         self._diary = diary
         self._answer_in: Lang | None = answer_in
+        # Another program may have the diary locked: that is waited for, and said.
+        diary.wait_with(lambda: desk.busy(say("study.diary_waits", self.lang)))
         self._queue = queue(self._memory.cards)
         self._runs = runs
         self._recorder = Recorder(diary, clock)
@@ -152,18 +155,17 @@ class Study:
                     self._past.append(sitting)
                     return True
                 case "continue":
-                    self._answered(sitting, Given(None))
-                    return self._verdict(sitting)
+                    if self._answered(sitting, Given(None)):
+                        return self._verdict(sitting)
                 case "undo":
-                    if self._past:
-                        self._take_back(self._past.pop(), sitting)
+                    if self._past and self._take_back(sitting):
                         return True
-                    sitting.message = ("study.nothing_to_undo", {})
+                    sitting.message = sitting.message or ("study.nothing_to_undo", {})
                 case _:
                     self._common(sitting, reply)
 
     def _answered(self, sitting: Sitting, given: Given) -> bool:
-        """Judge and write down. False where it cannot be read: then it is asked again."""
+        """Judge and write down. False where it cannot be read or written: it is asked again."""
         try:
             verdict = grade(sitting.asked, given.value)
         except UnreadableError as error:
@@ -172,7 +174,11 @@ class Study:
         seconds = sitting.spent if given.seconds is None else given.seconds
         sure = sitting.sure if given.sure is None else given.sure
         effort = Effort(sitting.hints, seconds, sure)
-        row = self._recorder.answer(sitting.asked, self.lang, given.value, verdict, effort)
+        told = sitting.asked, self.lang, given.value, verdict, effort
+        row = self._tried(sitting, lambda: self._recorder.answer(*told))
+        if row is None:
+            sitting.draft = given.value
+            return False
         sitting.given, sitting.verdict, sitting.row = given.value, verdict, row
         # Who thinks in one language and speaks in the other compares with how it is said there.
         essay = isinstance(sitting.question, Essay) and sitting.question.say is not None
@@ -199,8 +205,8 @@ class Study:
                 case "quit":
                     return not self._to_come(sitting)  # nobody stops short of what is not there
                 case "undo":
-                    self._take_back(self._past.pop(), None)
-                    return True
+                    if self._take_back(None):
+                        return True
                 case "continue" if to_run and sitting.proof is None:
                     to_run = False
                     self._run(sitting)
@@ -238,7 +244,7 @@ class Study:
         if command.name == "prove":
             self._run(sitting)
         elif command.name in _AFTERWARDS:
-            if corrected(self._recorder, sitting, command):
+            if self._tried(sitting, lambda: corrected(self._recorder, sitting, command)):
                 self._memory.refresh()
         else:
             self._common(sitting, command)
@@ -256,7 +262,7 @@ class Study:
             case "sure" if sitting.row is None:
                 sitting.sure = {None: True, True: False, False: None}[sitting.sure]
             case "flag":
-                flagged(self._recorder, sitting, command, self.lang)
+                self._tried(sitting, lambda: flagged(self._recorder, sitting, command, self.lang))
             case _:
                 pass
 
@@ -274,18 +280,35 @@ class Study:
         except QuizkitError as error:
             sitting.message = (f"errors.{error.key}", error.values)
 
-    def _take_back(self, last: Sitting, then: Sitting | None) -> None:
-        """Undo an answer or a skip, and ask it again just as it was."""
-        self._message = ("study.unskipped", {"question": last.question.id})
-        if last.row:
-            self._recorder.undo(last.row)
+    def _tried(self, sitting: Sitting, write: Callable[[], Written]) -> Written | None:
+        """Write. None where it could not be: that is said, nothing is lost, and it can be repeated.
+
+        Where nobody is there to repeat it the session ends, and says why.
+        """
+        try:
+            return write()
+        except DiaryError as error:
+            if not self._desk.interactive:
+                raise
+            sitting.message = ("study.unwritten", {"why": error.message(self.lang)})
+            return None
+
+    def _take_back(self, then: Sitting | None) -> bool:
+        """Undo the last answer or skip, and ask it again just as it was. False where it stays."""
+        last = self._past[-1]
+        said: Note = ("study.unskipped", {"question": last.question.id})
+        if row := last.row:
+            if self._tried(then or last, lambda: self._recorder.undo(row)) is None:
+                return False
             self._memory.refresh()
-            told = {"question": last.row.question, "uuid": last.row.uuid}
-            self._message = ("study.undone", told)
+            said = ("study.undone", {"question": row.question, "uuid": row.uuid})
+        self._past.pop()
+        self._message = said
         if then:
             self._left[then.turn] = then
         self._left[last.turn] = last.anew()
         self._queue.undo(last.turn, then.turn if then else None)
+        return True
 
     def _to_come(self, sitting: Sitting) -> int:
         """How many questions follow, this one once more among them if it went wrong."""

@@ -1,8 +1,11 @@
 """Essays that were begun and not handed in: kept in the diary until the question comes again."""
 
+from dataclasses import replace
+
 from quizkit.answer import Answer, Event
 from quizkit.bank.model import Essay, Question
 from quizkit.diary import Diary
+from quizkit.errors import DiaryError
 from quizkit.tutor.desk import Command, Desk, Given, Interrupted, Moment
 from quizkit.tutor.record import Clock
 
@@ -28,15 +31,32 @@ class Unsent:
         return str(kept[-1].note.get("text", ""))
 
     def meet(self, desk: Desk, moment: Moment) -> Given | Command:
-        """What the desk says. Once the learner leaves, what was written by then is on disk."""
-        try:
-            reply = desk.meet(moment)
-        except Interrupted as left:
-            self._keep(moment, left.unsent)
-            raise
-        if isinstance(reply, Command) and reply.name in ("quit", "skip"):
-            self._keep(moment, reply.unsent)
-        return reply
+        """What the desk says. Once the learner leaves, what was written by then is on disk.
+
+        Where it cannot be, that is said and the learner is asked again; who leaves all the same
+        has the text in the message that ends the session.
+        """
+        told = not desk.interactive
+        while True:
+            gone: Interrupted | None = None
+            try:
+                reply = desk.meet(moment)
+            except Interrupted as left:
+                gone, reply = left, Command("quit", draft=left.unsent, unsent=left.unsent)
+            if isinstance(reply, Command) and reply.name in ("quit", "skip"):
+                try:
+                    self._keep(moment, reply.unsent)
+                except DiaryError as error:
+                    why = error.message(moment.lang)
+                    if told:
+                        raise DiaryError("unsent", why=why, text=reply.unsent) from error
+                    told = True
+                    draft = reply.unsent if reply.draft is None else reply.draft
+                    moment = replace(moment, draft=draft, message=("study.unwritten", {"why": why}))
+                    continue
+            if gone:
+                raise gone
+            return reply
 
     def _keep(self, moment: Moment, text: str) -> None:
         question = moment.question

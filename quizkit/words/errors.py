@@ -327,6 +327,10 @@ WORDS: Words = {
         "zh": "无法写入 {file}：{reason}。检查目录权限，或换一个可写的目录：export QUIZKIT_HOME=…",
         "en": "Cannot write {file}: {reason}. Check the folder's permissions, or choose a writable one: export QUIZKIT_HOME=...",
     },
+    "unsent": {
+        "zh": "{why}。没写完的内容没能存下，原文在这里：\n{text}",
+        "en": "{why}. What you had written could not be kept; here it is:\n{text}",
+    },
     "diary_io": {
         "zh": "读写 {file} 时出错：{reason}。之前的答案都在，刚才这一题可能没有记下。检查磁盘空间后再来",
         "en": "Reading or writing {file} failed: {reason}. Every earlier answer is kept, this last one may not be. Check the disk and come back",

@@ -301,6 +301,14 @@ WORDS: Words = {
         "zh": "按阅读顺序走，共 {count} 题，做过 {done} 题。",
         "en": "{count} questions in reading order, {done} of them answered so far.",
     },
+    "diary_waits": {
+        "zh": "答题记录正被另一个程序占用，等它放开（按 Ctrl-C 不再等，写的内容会留着）",
+        "en": "Another program has the diary locked; waiting (Ctrl-C stops the wait; what you wrote stays)",
+    },
+    "unwritten": {
+        "zh": "没能记下：{why}。写的内容还在，再试一次即可",
+        "en": "Not written down: {why}. What you wrote is still here; try once more",
+    },
     "unsent": {
         "zh": "上次没写完的还在，接着写吧。",
         "en": "What you had begun last time is here to go on with.",
