@@ -33,26 +33,8 @@ Run
 from copy import deepcopy
 from functools import partial
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    all_gather,
-    broadcast,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_sum,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Layer, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_gather, broadcast, device, everyone, max_error, rank, ranks, ring_sum, wire
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -60,6 +42,43 @@ from torch.nn.functional import cross_entropy
 TOPIC = "dp"
 RATE, MOMENTUM = 0.1, 0.9
 PAD = -100  # the label that cross_entropy leaves out
+
+
+class Replica(torch.nn.Module):
+    """One rank's copy of any model: what DDP does besides the gradients."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        for tensor in (*model.parameters(), *model.buffers()):  # never sent again
+            broadcast(tensor, 0)
+
+    def forward(self, *inputs):
+        """Buffers are made rank 0's; weights are trusted to be equal already."""
+        for buffer in self.model.buffers():
+            broadcast(buffer, 0)
+        return self.model(*inputs)
+
+
+def share_of_loss(logits, labels):
+    """My part of the mean over the tokens of all ranks, times N, for the mean that is to come."""
+    valid = labels != PAD
+    count = everyone(int(valid.sum())).sum().item()
+    total = cross_entropy(logits[valid], labels[valid], reduction="sum")
+    return total * ranks() / count
+
+
+def trained(model):
+    """The weights that learn. One that is used twice is listed once, a frozen one not at all."""
+    return [weight for weight in model.parameters() if weight.requires_grad]
+
+
+def average_gradients(model):
+    """Every rank ends up with the mean of all ranks' gradients, bit for bit the same."""
+    mean = ring_sum(gradient_of(model)) / ranks()
+    parts = mean.split([weight.numel() for weight in trained(model)])
+    for weight, part in zip(trained(model), parts, strict=True):
+        weight.grad.copy_(part.view_as(weight))
 
 
 class Model(torch.nn.Module):
@@ -79,37 +98,6 @@ class Model(torch.nn.Module):
         self.entered = self.seen.clone()
         self.seen.lerp_(inputs.mean(0), 0.1)
         return self.head(self.body(inputs))
-
-
-class Replica(torch.nn.Module):
-    """One rank's copy of the model: what DDP does besides the gradients."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-        for tensor in (*model.parameters(), *model.buffers()):  # never sent again
-            broadcast(tensor, 0)
-
-    def forward(self, inputs):
-        """Buffers are made rank 0's; weights are trusted to be equal already."""
-        for buffer in self.model.buffers():
-            broadcast(buffer, 0)
-        return self.model(inputs)
-
-
-def share_of_loss(logits, labels):
-    """My part of the mean over the tokens of all ranks, times N, for the mean that is to come."""
-    valid = labels != PAD
-    count = everyone(int(valid.sum())).sum().item()
-    total = cross_entropy(logits[valid], labels[valid], reduction="sum")
-    return total * ranks() / count
-
-
-def average_gradients(model):
-    """Every rank ends up with the mean of all ranks' gradients, bit for bit the same."""
-    mean = ring_sum(gradient_of(model)) / ranks()
-    for weight in model.parameters():
-        weight.grad, mean = mean[: weight.numel()].view_as(weight), mean[weight.numel() :]
 
 
 def update(model, momentum):
@@ -153,8 +141,8 @@ def row(tensors):
 
 
 def gradient_of(model):
-    """The gradient of all weights in one row."""
-    return row(weight.grad for weight in model.parameters())
+    """The gradient of all weights that learn, in one row."""
+    return row(weight.grad for weight in trained(model))
 
 
 def from_rank_0(tensor):
@@ -174,7 +162,8 @@ def averaged(wrap, model, batch, loss):
 
 def pushed(wrap, model, inputs):
     """How far apart a wrapper leaves what it wraps, and weights and buffer pushed aside later."""
-    replica = wrap(model := deepcopy(model))
+    model = deepcopy(model)
+    replica = wrap(model)
     wrapped = from_rank_0(row([*model.parameters(), *model.buffers()]))
     with torch.no_grad():
         model.head.weight += rank()
@@ -281,9 +270,8 @@ BREAKS = {
         source="dist.all_reduce sums by default: N times the gradient, and replicas stay alike",
     ),
     "matrices-only": Break(
-        old="weight.grad, mean = mean[: weight.numel()].view_as(weight)",
-        new="part = mean[: weight.numel()].view_as(weight)\n"
-        "        weight.grad, mean = part if weight.dim() > 1 else weight.grad",
+        old="        weight.grad.copy_(part.view_as(weight))",
+        new="        if weight.dim() > 1:\n            weight.grad.copy_(part.view_as(weight))",
         expect="replicas stay alike",
         ranks=2,
         source="a list of parameters to reduce that misses some: their copies part at once",

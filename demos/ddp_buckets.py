@@ -9,9 +9,6 @@ The trick
 
 Watch
     grad_error                   largest difference from one process on all ranks' rows
-    buckets_registered (shared)  all-reduces of a backward, buckets cut as registered
-    first_registered (shared)    units in the bucket that starts first, cut as registered
-    last_registered (shared)     units in the bucket that starts last, cut as registered
     exposed_registered (shared)  time of sums left after backward, buckets cut as registered
     buckets_whole (shared)       all-reduces of the first backward, of one bucket
     exposed_whole (shared)       time of sums left after the first backward, of one bucket
@@ -34,30 +31,224 @@ Run
 from copy import deepcopy
 from functools import partial
 
-from _bench import (
-    Break,
-    Metrics,
-    broadcast,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    virtual_clock,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import broadcast, device, exchange, max_error, rank, ranks, virtual_clock
 
 import torch
 import torch.distributed as dist
 
 TOPIC = "dp"
 WIDTH, ROW = 16, 16 * 8  # fp64 numbers in a row of a weight, and their bytes
+
+
+def assign(order, sizes, caps):
+    """Fill buckets in this order; one is closed as soon as it holds its cap or more."""
+    buckets, held = [[]], 0
+    for tensor in order:
+        buckets[-1].append(tensor)
+        held += sizes[tensor]
+        if held >= caps[min(len(buckets), len(caps)) - 1]:
+            buckets.append([])
+            held = 0
+    return [bucket for bucket in buckets if bucket]
+
+
+def as_registered(weights, caps):
+    """What is known before any backward: the last weights first. A bucket is of one dtype."""
+    sizes, alike = [weight.nbytes for weight in weights], {}
+    for i, weight in enumerate(weights):
+        alike.setdefault(weight.dtype, []).append(i)
+    buckets = [bucket for some in alike.values() for bucket in assign(some, sizes, caps)]
+    return sorted(buckets, reverse=True)
+
+
+def rebuild(arrived, sizes, caps):
+    """Buckets in the order of arrival: rank 0's, for the others may have had another."""
+    order = broadcast(torch.tensor(arrived, device=device()), 0)
+    return assign(order.tolist(), sizes, caps)
+
+
+def send_to_all(row):
+    """The simplest all-reduce, on its way: my row goes to all others, theirs come to me."""
+    others = [((rank() + step) % ranks(), (rank() - step) % ranks()) for step in range(1, ranks())]
+    return {source: exchange(row, to, row.clone(), source) for to, source in others}
+
+
+class Reducer(torch.nn.Module):
+    """Data parallelism of any model: gradients are averaged during backward, in buckets.
+
+    After `backward()` comes `finish()`. Every weight that learns must have had a gradient by then.
+    """
+
+    def __init__(self, model, caps=(2**20, 25 * 2**20), buckets=None):
+        super().__init__()
+        self.model = model
+        for tensor in (*model.parameters(), *model.buffers()):
+            broadcast(tensor, 0)
+        self.weights = [weight for weight in model.parameters() if weight.requires_grad]
+        self.buckets = buckets or as_registered(self.weights, caps)
+        self.rows, self.views, self.home = [], {}, {}
+        for number, bucket in enumerate(self.buckets):
+            lengths = [self.weights[i].numel() for i in bucket]
+            self.rows.append(self.weights[bucket[0]].new_zeros(sum(lengths)))
+            for i, part in zip(bucket, self.rows[-1].split(lengths), strict=True):
+                weight = self.weights[i]
+                weight.grad = self.views[i] = part.view_as(weight)  # autograd adds into the bucket
+                weight.register_post_accumulate_grad_hook(partial(self.ready, i))
+                self.home[i] = number
+        self.begin()
+
+    def forward(self, *inputs):
+        """The model's own."""
+        return self.model(*inputs)
+
+    def begin(self):
+        """Before a backward everything is missing, and nothing flies."""
+        self.missing = [len(bucket) for bucket in self.buckets]
+        self.flying = []
+
+    def ready(self, i, weight):
+        """A gradient is complete: one less is missing in its bucket."""
+        if weight.grad is not self.views[i]:  # zero_grad() made it None, so autograd a new one
+            weight.grad = self.views[i].copy_(weight.grad)
+        self.missing[self.home[i]] -= 1
+        while (number := len(self.flying)) < len(self.rows) and not self.missing[number]:
+            self.flying.append((number, self.start(number)))  # meanwhile backward goes on
+
+    def start(self, number):
+        """A bucket goes on its way."""
+        return send_to_all(self.rows[number])
+
+    def finish(self):
+        """Wait at the end of backward: then every .grad is the mean."""
+        if any(self.missing):
+            raise RuntimeError(f"{sum(self.missing)} weights had no gradient in this backward")
+        for number, flight in self.flying:
+            self.land(number, flight)
+        self.begin()
+
+    def land(self, number, flight):
+        """Add up what all ranks have, in the same order everywhere."""
+        row = self.rows[number]
+        parts = [flight[i].wait() if i in flight else row.clone() for i in range(ranks())]
+        row.copy_(sum(parts) / ranks())
+
+
+class Clocked(Reducer):
+    """The same reducer, which notes on a virtual clock what happens when."""
+
+    def __init__(self, model, buckets, clock, backward_time, comm_time):
+        super().__init__(model, buckets=buckets)
+        self.clock, self.arrived, self.started, self.stream = clock, [], {}, 0.0
+        self.each = backward_time / len(self.weights)
+        self.per_number = comm_time / sum(map(len, self.rows))
+
+    def ready(self, i, weight):
+        """Backward has come so far."""
+        if self.clock.schedule in ("whole", "rebuilt"):
+            self.clock.now += self.each  # the same backward again: it need not be drawn
+        else:
+            self.clock.spend(self.each, f"B{i}")
+        self.arrived.append(i)
+        super().ready(i, weight)
+
+    def start(self, number):
+        """When, and after how many gradients."""
+        self.started[number] = self.clock.now, len(self.arrived)
+        return super().start(number)
+
+    def finish(self):
+        """Sums follow one another on a stream of their own."""
+        lane, end = self.clock.schedule, self.clock.now
+        self.clock.schedule = f"{lane}, sums"
+        super().finish()
+        self.clock.now, self.clock.schedule = max(end, self.stream), lane
+        self.exposed = round(self.clock.now - end, 6)
+
+    def land(self, number, flight):
+        """Not before the last rank has started this bucket, nor before the sum that goes before."""
+        self.clock.now = max(self.stream, self.started[number][0])
+        super().land(number, flight)
+        self.last_start = self.clock.now
+        self.clock.spend(self.per_number * len(self.rows[number]), f"R{number}")
+        self.stream = self.clock.now
+
+
+def main(
+    tensors: int = 10,  # weights of the model, all of one size
+    size: int = 5,  # size of each weight, in units
+    first: int = 1,  # cap of the bucket that is cut first, in units
+    cap: int = 25,  # cap of each other bucket, in units
+    unit: int = 1024,  # bytes of a unit, a multiple of 128
+    against: bool = False,  # whether forward runs the weights against their registered order
+    backward_time: float = 300.0,  # virtual time of a whole backward
+    comm_time: float = 200.0,  # virtual time of all of a backward's sums; a rank alone has none
+) -> Metrics:
+    """Run a backward with each way of cutting buckets, and the same in torch's DDP."""
+    if min(tensors, size, first) < 1 or first > cap:
+        refuse("tensors, size, first and cap start at 1, and first is at most cap")
+    if unit < ROW or unit % ROW:
+        refuse(f"a weight is rows of {ROW} bytes: take a unit of {-(-max(unit, 1) // ROW) * ROW}")
+    if not (0.001 <= backward_time <= 1e6 and 0 <= comm_time <= 1e6):
+        refuse("backward-time is 0.001 to 1000000, comm-time 0 to 1000000")
+    n, caps = ranks(), (first * unit, cap * unit)
+    model = Branches(tensors, size * unit // ROW)
+    x = torch.randn(n, 4, WIDTH, dtype=torch.float64).to(device())
+    sizes, times = [size * unit] * tensors, (backward_time, comm_time * (n > 1))
+    forward = [*range(tensors)][:: -1 if against else 1]
+    # Each rank begins with another branch: so do, from its end, the gradients of its backward.
+    turned = [forward[r * tensors // n :] + forward[: r * tensors // n] for r in range(n)]
+    model(x.flatten(0, 1), forward).square().mean().backward()
+    truth, ran, errors = model.gradient(), {}, []
+
+    def backward(name, buckets, orders, times=times):
+        with virtual_clock(name) as clock:
+            reducer = ran[name] = Clocked(deepcopy(model), buckets, clock, *times)
+            reducer(x[rank()], orders[rank()]).square().mean().backward()
+            reducer.finish()
+        prompt = [after for _, after in reducer.started.values()]
+        on_time = int(prompt == needed(orders[rank()], buckets))
+        check("a bucket starts when its last gradient is ready", on_time, "==", 1)
+        off = abs(reducer.exposed - law(orders, buckets, *times))
+        check("exposed is what could not be hidden", off, "<", 1e-5)
+        errors.append(max_error(reducer.model.gradient(), truth))
+        check("gradients equal one process", errors[-1], "<", 1e-12)
+
+    alike, everything = [forward] * n, [[*range(tensors)]]
+    backward("registered", as_registered(model.weights, caps), alike)
+    backward("whole", everything, alike)
+    backward("rebuilt", rebuild(ran["whole"].arrived, sizes, caps), alike)
+    backward("turned, whole", everything, turned, (0.0, 0.0))  # for its order: nothing to draw
+    backward("turned", rebuild(ran["turned, whole"].arrived, sizes, caps[:1]), turned)
+    mine, registered, whole, rebuilt = x[rank()], ran["registered"], ran["whole"], ran["rebuilt"]
+    seen, theirs, views = torchs(model, mine, [forward] * 2, caps, gradient_as_bucket_view=True)
+    gradient = rebuilt.model.gradient().to(theirs)
+    check("gradients equal torch's", max_error(gradient, theirs), "<", 1e-12)
+    still, _, copies = torchs(model, mine, [forward], caps, find_unused_parameters=True)
+    ours = [[set(bucket) for bucket in each.buckets] for each in (whole, rebuilt, registered)]
+    check("buckets are torch's", int(ours == seen + still), "==", 1)
+    held = kept([*rebuilt.rows, *(weight.grad for weight in rebuilt.weights)])
+    check("memory is torch's", held, "==", views)
+
+    units = [row.nbytes / unit for row in rebuilt.rows]
+    return {
+        "grad_error": compared(max(errors)),
+        "exposed_registered": shared(clocked(registered.exposed)),
+        "buckets_whole": shared(counted(len(whole.started))),
+        "exposed_whole": shared(clocked(whole.exposed)),
+        "buckets_rebuilt": shared(counted(len(rebuilt.started))),
+        "first_rebuilt": shared(counted(units[0])),
+        "last_rebuilt": shared(counted(units[-1])),
+        "exposed_rebuilt": shared(clocked(rebuilt.exposed)),
+        "largest_rebuilt": shared(counted(max(units))),
+        "first_start": shared(clocked(round(rebuilt.started[0][0], 6))),
+        "last_start": shared(clocked(round(rebuilt.last_start, 6))),
+        "kept_views": shared(counted(views)),
+        "kept_copies": shared(counted(copies)),
+    }
+
+
+# Below: the model, and what the runs are held against.
 
 
 class Branches(torch.nn.Module):
@@ -76,77 +267,6 @@ class Branches(torch.nn.Module):
     def gradient(self):
         """All gradients in a row."""
         return torch.cat([weight.grad.flatten() for weight in self.weights])
-
-
-def assign(order, sizes, caps):
-    """Fill buckets in this order; one is closed as soon as it holds its cap or more."""
-    buckets, held = [[]], 0
-    for tensor in order:
-        buckets[-1].append(tensor)
-        held += sizes[tensor]
-        if held >= caps[min(len(buckets), len(caps)) - 1]:
-            buckets.append([])
-            held = 0
-    return [bucket for bucket in buckets if bucket]
-
-
-def rebuild(arrived, sizes, caps):
-    """Buckets in the order of arrival: rank 0's, for the others may have had another."""
-    order = broadcast(torch.tensor(arrived, device=device()), 0)
-    return assign(order.tolist(), sizes, caps)
-
-
-def send_to_all(row):
-    """The simplest all-reduce, on its way: my row goes to all others, theirs come to me."""
-    others = [((rank() + step) % ranks(), (rank() - step) % ranks()) for step in range(1, ranks())]
-    return {source: exchange(row, to, row.clone(), source) for to, source in others}
-
-
-class Reducer:
-    """Averages gradients during their backward, bucket by bucket in one order on all ranks."""
-
-    def __init__(self, model, buckets, clock, times):
-        weights, self.model, self.clock, self.times = model.weights, model, clock, times
-        self.buckets, self.home, self.hooks = buckets, {}, {}
-        self.rows, self.arrived, self.started = [], [], []
-        for number, bucket in enumerate(buckets):
-            lengths = [weights[i].numel() for i in bucket]
-            self.rows.append(weights[0].new_zeros(sum(lengths)))
-            for i, part in zip(bucket, self.rows[-1].split(lengths), strict=True):
-                weights[i].grad = part.view_as(weights[i])  # autograd adds into the bucket
-                hook = weights[i].register_post_accumulate_grad_hook(partial(self.ready, i))
-                self.home[i], self.hooks[i] = number, hook
-        self.missing = [len(bucket) for bucket in buckets]
-
-    def ready(self, i, _):
-        """A gradient is complete: one less is missing in its bucket."""
-        cost, again = self.times[0] / len(self.hooks), self.clock.schedule in ("whole", "rebuilt")
-        self.clock.now += cost * again  # the same backward again: it need not be drawn
-        self.clock.spend(cost * (not again), f"B{i}")
-        self.arrived.append(i)
-        self.missing[self.home[i]] -= 1
-        while (number := len(self.started)) < len(self.rows) and not self.missing[number]:
-            flying = send_to_all(self.rows[number])  # meanwhile backward goes on
-            self.started.append((number, len(self.arrived), self.clock.now, flying))
-
-    def finish(self):
-        """Wait at the end of backward; sums follow one another on a stream of their own."""
-        self.end, stream, lane = self.clock.now, 0.0, self.clock.schedule
-        self.clock.schedule += ", sums"
-        for number, _, moment, flying in self.started:
-            self.clock.now, row = max(stream, moment), self.rows[number]
-            # Added up in the same order everywhere, once the last rank has started.
-            parts = [flying[i].wait() if i in flying else row.clone() for i in range(ranks())]
-            self.last_start = self.clock.now
-            self.clock.spend(self.times[1] * len(row) / sum(map(len, self.rows)), f"R{number}")
-            stream = self.clock.now
-            row.copy_(sum(parts) / ranks())
-        for hook in self.hooks.values():
-            hook.remove()
-        self.clock.now, self.clock.schedule = max(self.end, stream), lane
-        self.exposed = round(self.clock.now - self.end, 6)
-        self.gradient, self.sizes = self.model.gradient(), [row.nbytes for row in self.rows]
-        self.kept = kept([*self.rows, *(weight.grad for weight in self.model.weights)])
 
 
 def kept(tensors):
@@ -200,81 +320,9 @@ def law(orders, buckets, backward, comm):
     return stream - backward
 
 
-def main(
-    tensors: int = 10,  # weights of the model, all of one size
-    size: int = 5,  # size of each weight, in units
-    first: int = 1,  # cap of the bucket that is cut first, in units
-    cap: int = 25,  # cap of each other bucket, in units
-    unit: int = 1024,  # bytes of a unit, a multiple of 128
-    against: bool = False,  # whether forward runs the weights against their registered order
-    backward_time: float = 300.0,  # virtual time of a whole backward
-    comm_time: float = 200.0,  # virtual time of all of a backward's sums; a rank alone has none
-) -> Metrics:
-    """Run a backward with each way of cutting buckets, and the same in torch's DDP."""
-    if min(tensors, size, first) < 1 or first > cap:
-        refuse("tensors, size, first and cap start at 1, and first is at most cap")
-    if unit < ROW or unit % ROW:
-        refuse(f"a weight is rows of {ROW} bytes: take a unit of {-(-max(unit, 1) // ROW) * ROW}")
-    if not (0.001 <= backward_time <= 1e6 and 0 <= comm_time <= 1e6):
-        refuse("backward-time is 0.001 to 1000000, comm-time 0 to 1000000")
-    n, caps = ranks(), (first * unit, cap * unit)
-    model = Branches(tensors, size * unit // ROW)
-    x = torch.randn(n, 4, WIDTH, dtype=torch.float64).to(device())
-    sizes, times = [size * unit] * tensors, (backward_time, comm_time * (n > 1))
-    forward = [*range(tensors)][:: -1 if against else 1]
-    # Each rank begins with another branch: so do, from its end, the gradients of its backward.
-    turned = [forward[r * tensors // n :] + forward[: r * tensors // n] for r in range(n)]
-    model(x.flatten(0, 1), forward).square().mean().backward()
-    truth, ran, errors = model.gradient(), {}, []
-
-    def backward(name, buckets, orders, times=times):
-        with virtual_clock(name) as clock:
-            ran[name] = reducer = Reducer(model, buckets, clock, times)
-            model(x[rank()], orders[rank()]).square().mean().backward()
-            reducer.finish()
-        prompt = [each[1] for each in reducer.started] == needed(orders[rank()], buckets)
-        check("a bucket starts when its last gradient is ready", int(prompt), "==", 1)
-        off = abs(reducer.exposed - law(orders, buckets, *times))
-        check("exposed is what could not be hidden", off, "<", 1e-5)
-        errors.append(max_error(reducer.gradient, truth))
-        check("gradients equal one process", errors[-1], "<", 1e-12)
-
-    alike, everything = [forward] * n, [[*range(tensors)]]
-    backward("registered", assign(range(tensors), sizes, caps)[::-1], alike)
-    backward("whole", everything, alike)
-    backward("rebuilt", rebuild(ran["whole"].arrived, sizes, caps), alike)
-    backward("turned, whole", everything, turned, (0.0, 0.0))  # for its order: nothing to draw
-    backward("turned", rebuild(ran["turned, whole"].arrived, sizes, caps[:1]), turned)
-    mine, registered, whole, rebuilt = x[rank()], ran["registered"], ran["whole"], ran["rebuilt"]
-    seen, theirs, views = torchs(model, mine, [forward] * 2, caps, gradient_as_bucket_view=True)
-    check("gradients equal torch's", max_error(rebuilt.gradient.to(theirs), theirs), "<", 1e-12)
-    still, _, copies = torchs(model, mine, [forward], caps, find_unused_parameters=True)
-    ours = [[set(bucket) for bucket in each.buckets] for each in (whole, rebuilt, registered)]
-    check("buckets are torch's", int(ours == seen + still), "==", 1)
-    check("memory is torch's", rebuilt.kept, "==", views)
-
-    metrics = {"grad_error": compared(max(errors))}
-    for name in ("registered", "rebuilt"):
-        metrics |= {
-            f"buckets_{name}": shared(counted(len(ran[name].started))),
-            f"first_{name}": shared(counted(ran[name].sizes[0] / unit)),
-            f"last_{name}": shared(counted(ran[name].sizes[-1] / unit)),
-            f"exposed_{name}": shared(clocked(ran[name].exposed)),
-        }
-    return metrics | {
-        "buckets_whole": shared(counted(len(whole.started))),
-        "exposed_whole": shared(clocked(whole.exposed)),
-        "largest_rebuilt": shared(counted(max(rebuilt.sizes) / unit)),
-        "first_start": shared(clocked(round(rebuilt.started[0][2], 6))),
-        "last_start": shared(clocked(round(rebuilt.last_start, 6))),
-        "kept_views": shared(counted(views)),
-        "kept_copies": shared(counted(copies)),
-    }
-
-
 BREAKS = {
     "overtakes": Break(
-        old="while (number := len(self.started)) < len(self.rows) and not self.missing[number]:",
+        old="while (number := len(self.flying)) < len(self.rows) and not self.missing[number]:",
         new="if not self.missing[number := self.home[i]]:",
         expect="gradients equal one process",
         ranks=2,

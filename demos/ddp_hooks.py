@@ -36,24 +36,11 @@ Run
     torchrun --nproc-per-node 4 demos/ddp_hooks.py
 """
 
+from collections import Counter
 from copy import deepcopy
 
-from _bench import (
-    Break,
-    Metrics,
-    broadcast,
-    check,
-    compared,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_sum,
-    run,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run
+from _bench import broadcast, device, max_error, rank, ranks, ring_sum, wire
 
 import torch
 from torch.nn.utils import parameters_to_vector
@@ -82,18 +69,26 @@ def average(gradient):
     return gradient.copy_(ring_sum(gradient) / ranks())
 
 
-class HandMade:
-    """Data parallelism in a few lines: alike at the start, one mean a step."""
+class HandMade(torch.nn.Module):
+    """Data parallelism of any model in a few lines: alike at the start, one mean a step."""
 
     def __init__(self, model):
-        self.model, self.sync, self.calls = model, True, 0
+        super().__init__()
+        self.model = model
+        self.sync = True
+        self.calls = Counter()
         for weight in model.parameters():  # a weight used twice is listed once
             broadcast(weight, 0)  # each rank has drawn its own
-            weight.register_post_accumulate_grad_hook(self.ready)
+            if weight.requires_grad:  # a frozen one gets no gradient
+                weight.register_post_accumulate_grad_hook(self.ready)
+
+    def forward(self, *inputs):
+        """The model's own: all there is to do is done when gradients are complete."""
+        return self.model(*inputs)
 
     def ready(self, weight):
         """Autograd hands over the weight, whose .grad is complete."""
-        self.calls += weight is self.model.outer.weight
+        self.calls[weight] += 1
         if self.sync:
             average(weight.grad)
 
@@ -101,14 +96,16 @@ class HandMade:
         """Accumulate the micro-batches' gradients; average at the last one, or at each."""
         for i, batch in enumerate(batches):
             self.sync = each or i == len(batches) - 1
-            loss(self.model, batch, len(batches)).backward()
+            loss(self, batch, len(batches)).backward()
 
 
 class Coming(HandMade):
     """The hook is on the tensor: what it returns goes on to be added to .grad."""
 
     def __init__(self, model):
-        self.model, self.sync = model, True
+        torch.nn.Module.__init__(self)
+        self.model = model
+        self.sync = True
         for weight in model.parameters():
             weight.register_hook(self.coming)
 
@@ -179,7 +176,8 @@ def main(
     torch.manual_seed(1 + rank())
     other = Tied(width) if rank() else alone
 
-    errors, drifts, sent, made, gradients = {}, {}, {}, {}, {}
+    errors, drifts, sent, gradients = {}, {}, {}, {}
+    calls = 0
     for name, kind, each in (
         ("kept_last", HandMade, False),
         ("kept_each", HandMade, True),
@@ -189,10 +187,13 @@ def main(
     ):
         model = deepcopy(other if name == "kept_last" else alone)
         model.zero_grad()
-        made[name] = kind(model)
+        replica = kind(model)
         with wire() as seen:
-            made[name].step(samples[rank()], each)
-        gradients[name], sent[name] = gradient_of(model), seen.sent_bytes
+            replica.step(samples[rank()], each)
+        if name == "kept_last":
+            calls = replica.calls[model.outer.weight]
+        sent[name] = seen.sent_bytes
+        gradients[name] = gradient_of(model)
         errors[name] = max_error(gradients[name], truth)
         if name not in ("coming_last", "summed_each"):
             check(f"{name}: gradient equals one process", errors[name], "<", 1e-12)
@@ -200,10 +201,10 @@ def main(
         row = parameters_to_vector(model.parameters()).detach()
         drifts[name] = max_error(row, broadcast(row.clone(), 0))
     check("replicas stay alike", drifts["kept_last"], "==", 0)
-    kept, torchs = made["kept_last"], torch_gradient(alone, samples[rank()])
+    torchs = torch_gradient(alone, samples[rank()])
     torch_error = max_error(gradients["kept_last"].to(torchs), torchs)
     check("gradient equals torch's", torch_error, "<", 1e-12)
-    check("a weight used twice is averaged once", kept.calls, "==", microbatches)
+    check("a weight used twice is averaged once", calls, "==", microbatches)
     check("each: m times the bytes", sent["kept_each"], "==", microbatches * sent["kept_last"])
     return {
         **{f"error_{name}": compared(error) for name, error in errors.items()},
@@ -211,7 +212,7 @@ def main(
         "drift_coming_last": compared(drifts["coming_last"]),
         "sent_bytes_last": counted(sent["kept_last"]),
         "sent_bytes_each": counted(sent["kept_each"]),
-        "tied_calls": counted(kept.calls),
+        "tied_calls": counted(calls),
         "gradient_bytes": counted(truth.nbytes),
         "torch_error": compared(torch_error),
     }

@@ -126,7 +126,6 @@ LONG_STORIES = {
     "cost_measured": 164,
     "data_parallel": 169,
     "dataloader": 163,
-    "ddp_buckets": 170,
     "deadlock": 180,
     "kv_cache": 162,
     "model_states": 164,

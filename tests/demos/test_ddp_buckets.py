@@ -18,8 +18,7 @@ def test_the_defaults_of_torch_on_ten_tensors_of_five(run: Run, ranks: int) -> N
     assert measured["buckets_whole"] == 1
     rebuilt = [measured[f"{which}_rebuilt"] for which in ("first", "largest", "last")]
     assert rebuilt == [5, 25, 20]
-    assert (measured["first_registered"], measured["last_registered"]) == (20, 5)
-    assert measured["buckets_registered"] == measured["buckets_rebuilt"] == 3
+    assert measured["buckets_rebuilt"] == 3
     assert (measured["first_start"], measured["last_start"]) == (30, 300)
     exposed = [measured[f"exposed_{which}"] for which in ("whole", "rebuilt", "registered")]
     assert exposed == ([200, 80, 90] if ranks > 1 else [0, 0, 0])
