@@ -69,6 +69,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "ring-ulysses": ("usp", "2d-attention"),
     "rope-context": ("rope",),
     "sequence-parallel": ("sp", "序列并行"),
+    "sharded-optimizer": ("zero-redundancy-optimizer", "zero-1-optimizer"),
     "step-profile": ("profile", "profiler"),
     "sync-batchnorm": ("sync-bn", "batchnorm"),
     "tensor-parallel": ("megatron", "张量并行"),
