@@ -4,10 +4,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from quizkit.bank.model import Choice, Essay, Numeric, Question
+from quizkit.bank.reading_time import asking_time, telling_time
 
 
 class Entry(NamedTuple):
-    """A question's line in the index. Where there are several of a thing, blanks stand between."""
+    """A question's line in the index. Where there are several of a thing, blanks stand between.
+
+    `asks_` and `tells_` are seconds to read what is asked, and what is told after the answer; 0
+    where nobody knows.
+    """
 
     id: str
     topic: str
@@ -18,6 +23,10 @@ class Entry(NamedTuple):
     follows: str
     was: str
     tags: str = ""
+    asks_zh: int = 0
+    asks_en: int = 0
+    tells_zh: int = 0
+    tells_en: int = 0
 
 
 def entry(question: Question) -> Entry:
@@ -32,6 +41,8 @@ def entry(question: Question) -> Entry:
         " ".join(followup.ask for followup in question.followups),
         " ".join(question.was),
         " ".join(question.tags),
+        *asking_time(question),
+        *telling_time(question),
     )
 
 

@@ -78,7 +78,7 @@ def plan(
         entries = shelves.entries(wanted)
         level = settled["level"].number
         weigh = _weigh(aimed, entries, bank or [])
-        aim = Aim(interview=day, minutes=amount, weigh=weigh, level=level)
+        aim = Aim(interview=day, minutes=amount, weigh=weigh, level=level, lang=spoken)
         entries = [each for each in entries if aim.weigh(each) > 0]
         if not entries:
             raise UsageError("nothing_chosen")
@@ -111,7 +111,7 @@ def todays_lineup(entries: "Sequence[Entry]", cards: "Mapping[str, Card]", aim: 
         return planned_today(entries, cards, answers, aim, datetime.now(UTC), placed=placed)
 
 
-def settled_aim(entries: "Sequence[Entry]", banks: "Sequence[Path]") -> "Aim | None":
+def settled_aim(entries: "Sequence[Entry]", banks: "Sequence[Path]", lang: "Lang") -> "Aim | None":
     """The interview that is settled, if it lies ahead and goes by any of these questions."""
     from datetime import datetime
 
@@ -129,7 +129,8 @@ def settled_aim(entries: "Sequence[Entry]", banks: "Sequence[Path]") -> "Aim | N
     if not any(weigh(each) > 0 for each in entries):
         return None
     level = settled["level"].number
-    return Aim(interview=date.fromisoformat(str(day)), minutes=minutes, weigh=weigh, level=level)
+    when = date.fromisoformat(str(day))
+    return Aim(interview=when, minutes=minutes, weigh=weigh, level=level, lang=lang)
 
 
 def _day(text: str, today: date) -> date:
@@ -206,12 +207,15 @@ def _print(found: "Outlook", aim: "Aim", aimed: str | None) -> None:
             {
                 "date": day.isoformat(),
                 "minutes": round(each.seconds / 60, 2),
+                "due": due,
                 "reviews": each.reviews,
                 "new": each.new,
             }
-            for day, each in found.days
+            for (day, each), due in zip(found.days, found.due, strict=True)
         ],
         "slip_today": found.slip,
+        "best_topic": found.best[0] if found.best else None,
+        "more": dict(zip(("minutes", "gain"), found.more, strict=True)) if found.more else None,
         "spent_today": round(found.spent / 60, 2),
         "too_long": found.too_long,
         "unmet": dict(found.unmet),

@@ -107,7 +107,7 @@ def study(
                 return
             spoken, start = chosen_lang, settings()["level"].number
 
-        aim = settled_aim(entries, bank or []) if limit is None else None
+        aim = settled_aim(entries, bank or [], spoken) if limit is None else None
 
         def queue(cards: "Mapping[str, Card]", number: int) -> Queue:
             if aim:

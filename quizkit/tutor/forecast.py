@@ -20,12 +20,14 @@ class Forecast:
     later: int
 
 
-def forecast(cards: Iterable[Card], now: datetime, zone: tzinfo | None = None) -> Forecast:
+def forecast(
+    cards: Iterable[Card], now: datetime, zone: tzinfo | None = None, ahead: int = AHEAD
+) -> Forecast:
     """How many are due on each day of the zone's calendar (None: the clock on the wall)."""
     today = now.astimezone(zone).date()
     dates = [card.due for card in cards]
     due = Counter(max(today, each.astimezone(zone).date()) for each in dates)
-    days = tuple((day := today + timedelta(days=i), due[day]) for i in range(AHEAD))
+    days = tuple((day := today + timedelta(days=i), due[day]) for i in range(ahead))
     return Forecast(
         late=sum(each <= now for each in dates),
         days=days,

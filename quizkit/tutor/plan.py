@@ -30,13 +30,18 @@ class Hold(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A question as a plan sees it."""
+    """A question as a plan sees it: `seconds` are the first time's, `again` those of later ones."""
 
     id: str
     topic: str
     weight: float
     seconds: float
     hold: Hold
+    again: float | None = None
+
+    def price(self, hold: Hold) -> float:
+        """What asking it costs then."""
+        return self.again if hold.met and self.again is not None else self.seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,7 @@ def ranked(
         if hold not in gains:
             gains[hold] = _gain(hold, day, until, model)
         if gains[hold] >= _LEAST:
-            found.append((gains[hold] * task.weight / task.seconds, task))
+            found.append((gains[hold] * task.weight / task.price(hold), task))
     return [task for _, task in sorted(found, key=lambda each: -each[0])]
 
 
@@ -128,12 +133,13 @@ def plan(tasks: Sequence[Task], budgets: Sequence[float], model: Fsrs) -> Plan:
     for stretch in stretches(until):
         left = ranked(tasks, holds, stretch[len(stretch) // 2], until, model)
         for day in stretch:
-            chosen, left = taken(left, budgets[day])
+            chosen, left = taken(left, holds, budgets[day])
+            seconds = sum(task.price(holds[task.id]) for task in chosen)
             new = [task.id for task in chosen if not holds[task.id].met]
             reviews = [task.id for task in chosen if holds[task.id].met]
             for task in chosen:
                 holds[task.id] = asked(holds[task.id], day, model)
-            days.append(Day(tuple(reviews), tuple(new), sum(task.seconds for task in chosen)))
+            days.append(Day(tuple(reviews), tuple(new), seconds))
     without = {task.id: expected(task.hold, until, model) for task in tasks}
     practised = {name: expected(hold, until, model) for name, hold in holds.items()}
     return Plan(tuple(days), without, practised)
@@ -148,13 +154,16 @@ def stretches(until: int) -> Iterator[range]:
         size = max(1, (until - first) // 8)
 
 
-def taken(tasks: Sequence[Task], seconds: float) -> tuple[list[Task], list[Task]]:
+def taken(
+    tasks: Sequence[Task], holds: Mapping[str, Hold], seconds: float
+) -> tuple[list[Task], list[Task]]:
     """What fits into the time, and what is left for another day."""
     chosen, left = list[Task](), list[Task]()
     for task in tasks:
-        if task.seconds <= seconds:
+        price = task.price(holds[task.id])
+        if price <= seconds:
             chosen.append(task)
-            seconds -= task.seconds
+            seconds -= price
         else:
             left.append(task)
     return chosen, left

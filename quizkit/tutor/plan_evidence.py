@@ -2,17 +2,29 @@
 and along which curve it is forgotten."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from math import log
 from statistics import median
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from quizkit.bank.entry import Entry
+from quizkit.bank.model import Kind
 from quizkit.tutor.memory import TARGETS
 from quizkit.tutor.plan_memory import AGAIN, WEIGHTS, Fsrs, Trace
+from quizkit.words import Lang
 
 ENOUGH = 10
 """Answers of a kind from which on the learner's own time counts."""
+READING = 30.0
+"""Seconds to read why, where the question's length is not known."""
+AGAIN_TAKES = 0.6
+"""What a question met before takes of its first time. A judgement, until it is measured."""
+_WORK: Mapping[Kind, float] = {
+    "choice": 45, "numeric": 90, "order": 60, "cloze": 60, "trace": 90, "bug": 120, "essay": 300,
+}  # fmt: skip
+"""Seconds to think and to write beside the reading, with the code where there is some. A judgement,
+until the learner's own times are known."""
 _LONGEST: dict[str, float] = {kind: 5 * target for kind, target in TARGETS.items()}
 """Seconds: who takes longer has left the keyboard."""
 _OTHERS = 4
@@ -31,15 +43,31 @@ class Recalled(NamedTuple):
     right: bool
 
 
-def own_seconds(spent: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """What a question of each kind takes: its target, or the learner's own median."""
+def usual(entry: Entry, lang: Lang) -> float:
+    """Seconds to read the question in the language and to answer it."""
+    asks = entry.asks_zh if lang == "zh" else entry.asks_en
+    kind = cast("Kind", entry.kind)
+    return asks + _WORK[kind] if asks else TARGETS[kind]
+
+
+def after(entry: Entry, lang: Lang, *, met: bool) -> float:
+    """Seconds to read why; nobody's clock runs then. Who knows it already reads half of it."""
+    tells = entry.tells_zh if lang == "zh" else entry.tells_en
+    return (tells or READING) * (0.5 if met else 1.0)
+
+
+def pace(spent: Iterable[tuple[str, float, float]], otherwise: float) -> Callable[[str], float]:
+    """By which factor the learner's time differs from the usual, by kind: (kind, usual, spent).
+
+    A kind's own median where there are ten answers of it, else that of all, else `otherwise`.
+    """
     own: dict[str, list[float]] = {}
-    for kind, each in spent:
-        own.setdefault(kind, []).append(each)
-    return {
-        kind: median(own[kind]) if len(own.get(kind, ())) >= ENOUGH else target
-        for kind, target in TARGETS.items()
-    }
+    for kind, usually, each in spent:
+        own.setdefault(kind, []).append(each / usually)
+    every = [each for found in own.values() for each in found]
+    overall = median(every) if len(every) >= ENOUGH else otherwise
+    kinds = {kind: median(found) for kind, found in own.items() if len(found) >= ENOUGH}
+    return lambda kind: kinds.get(kind, overall)
 
 
 def within_reason(kind: str, seconds: float) -> float:

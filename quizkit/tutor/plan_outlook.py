@@ -4,23 +4,37 @@ Nothing is kept between calls: what was done, and what was not, is in the answer
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 from quizkit.answer import Answer, Card, counted
 from quizkit.bank.entry import Entry
+from quizkit.tutor.forecast import forecast
 from quizkit.tutor.lineup import Lineup, targets
 from quizkit.tutor.mixing import mixed
 from quizkit.tutor.plan import Day, Hold, Plan, Task, plan, ranked, taken, unmet
-from quizkit.tutor.plan_evidence import Recalled, chances, fitted, later, own_seconds, within_reason
+from quizkit.tutor.plan_evidence import (
+    AGAIN_TAKES,
+    READING,
+    Recalled,
+    after,
+    chances,
+    fitted,
+    later,
+    pace,
+    usual,
+    within_reason,
+)
 from quizkit.tutor.plan_memory import Fsrs, Trace
 from quizkit.tutor.plan_weights import Weigh, alike
+from quizkit.words import Lang
 
-READING = 30.0
-"""Seconds to read why, after each answer. Nobody's clock runs then: a plan without them would
-promise three hundred questions in half an hour to somebody who answers in five seconds."""
+LITTLE = 0.005
+"""Half a point of the mean: what is below it, nobody would notice."""
+_MORE = 2
+"""So many times the minutes are tried where today changes little."""
 
 _DAY = timedelta(days=1)
 
@@ -29,13 +43,14 @@ _DAY = timedelta(days=1)
 class Aim:
     """What is planned for: when, how many minutes a day, and what counts how much.
 
-    Of new questions worth the same, those nearest to `level` come first.
+    Of new questions worth the same, those nearest to `level` come first. They are read in `lang`.
     """
 
     interview: date
     minutes: float
     weigh: Weigh = alike
     level: int = 1
+    lang: Lang = "en"
 
 
 class Prospect(NamedTuple):
@@ -52,11 +67,20 @@ class Outlook:
     """The plan as it is shown. `slip` is what leaving out today's practice takes off the mean."""
 
     days: Sequence[tuple[date, Day]]
+    due: Sequence[int]
+    """How many are due on each day by memory alone: what stats and each verdict say."""
+    late: Collection[str]
+    """The questions that are due today."""
     topics: Mapping[str, Prospect]
     whole: Prospect
     slip: float
+    best: tuple[str, Prospect] | None
+    """The topic that practice changes most, if it changes any."""
+    more: tuple[float, float] | None
+    """Minutes a day that would change the mean, and by how much; None where that is little too,
+    or where today counts."""
     spent: float
-    """Seconds of today that are used: answering, and READING for each answer."""
+    """Seconds of today that are used: answering, and reading why."""
     too_long: int
     """Questions that fit into no day's time."""
     unmet: Mapping[str, int]
@@ -101,14 +125,26 @@ def outlook(
         for topic in sorted({task.topic for task in tasks})
     }
     whole = _prospect(tasks, found)
+    slip = max(0.0, whole.practised - _prospect(tasks, slipped).practised)
+    best = max(topics.items(), key=lambda each: _gain(each[1]), default=None)
+    more: tuple[float, float] | None = None
+    if aim.minutes and slip < LITTLE:
+        longer = plan(tasks, [_MORE * each for each in budgets], model)
+        gained = _prospect(tasks, longer).practised - whole.practised
+        more = (_MORE * aim.minutes, gained) if gained >= LITTLE else None
+    known = [cards[task.id] for task in tasks if task.id in cards]
     return Outlook(
+        late={each.question for each in known if each.due.astimezone(zone).date() <= today},
+        due=[count for _, count in forecast(known, now, zone, len(found.days)).days],
+        best=best if best and _gain(best[1]) >= LITTLE else None,
+        more=more,
         days=[(today + i * _DAY, day) for i, day in enumerate(found.days)],
         topics=topics,
         whole=whole,
-        slip=max(0.0, whole.practised - _prospect(tasks, slipped).practised),
+        slip=slip,
         spent=learner.spent,
         unmet=_unmet(entries, tasks, found),
-        too_long=sum(task.seconds > budgets[0] for task in tasks),
+        too_long=sum(task.price(task.hold) > budgets[0] for task in tasks),
         reviews=len(learner.recalled),
         model=model,
     )
@@ -129,7 +165,7 @@ def planned_today(
     until = (aim.interview - now.astimezone(zone).date()).days
     holds = {task.id: task.hold for task in learner.tasks}
     worth = ranked(learner.tasks, holds, 0.0, until, learner.model)
-    chosen, _ = taken(worth, 60 * aim.minutes - learner.spent)
+    chosen, _ = taken(worth, holds, 60 * aim.minutes - learner.spent)
     known = {each.id: each for each in entries}
     plan = [each.id for each in mixed([known[task.id] for task in chosen])]
     return Lineup(plan=plan, cards=cards, levels=targets(entries, cards, aim.level))
@@ -151,35 +187,55 @@ def _learner(
     for name, row in judged:
         if name in known:
             firsts.setdefault(name, bool(row.right))
-    study = [
-        (row, known[name].kind if name in known else "")
-        for name, row in judged
-        if row.mode == "study"
-    ]
+    study = [*_studied(judged, known)]
     today = now.astimezone(zone).date()
     recalled = later(
         (name, (row.at - now) / _DAY, row.grade) for name, row in judged if row.grade is not None
     )
-    seconds = own_seconds((kind, row.seconds) for row, kind in study)
+    timed = [
+        (met, (each.kind, usual(each, row.lang), within_reason(each.kind, row.seconds)))
+        for row, each, met in study
+        if each and row.seconds > 0
+    ]
+    first = pace((took for met, took in timed if not met), 1.0)
+    again = pace((took for met, took in timed if met), AGAIN_TAKES)
     chance = chances((name.split("/")[0], right) for name, right in firsts.items())
     model = fitted(recalled)
+
+    def task(each: Entry, weight: float) -> Task:
+        asks = usual(each, aim.lang)
+        once = asks * first(each.kind) + after(each, aim.lang, met=False)
+        later_on = asks * again(each.kind) + after(each, aim.lang, met=True)
+        if each.id in cards:
+            return Task(each.id, each.topic, weight, once, _hold(cards[each.id], now), later_on)
+        right = chance(each.topic)
+        # What goes wrong the first time comes back once before the session ends.
+        once += (1 - right) * later_on
+        return Task(each.id, each.topic, weight, once, unmet(right, model), later_on)
+
     tasks = [
-        Task(
-            each.id,
-            each.topic,
-            weight,
-            seconds[each.kind] + READING,
-            _hold(cards[each.id], now) if each.id in cards else unmet(chance(each.topic), model),
-        )
+        task(each, weight)
         for each in _spread(entries, aim.level)
         if (weight := aim.weigh(each)) > 0
     ]
     spent = sum(
-        within_reason(kind, row.seconds) + READING
-        for row, kind in study
+        within_reason(each.kind if each else "", row.seconds)
+        + (after(each, row.lang, met=met) if each else READING)
+        for row, each, met in study
         if row.at.astimezone(zone).date() == today and row.session not in placed
     )
     return _Learner(tasks, model, recalled, spent)
+
+
+def _studied(
+    judged: Iterable[tuple[str, Answer]], known: Mapping[str, Entry]
+) -> Iterator[tuple[Answer, Entry | None, bool]]:
+    """Answers of study, each with its question, if that is still there, and whether it was met."""
+    seen: set[str] = set()
+    for name, row in judged:
+        if row.mode == "study":
+            yield row, known.get(name), name in seen
+        seen.add(name)
 
 
 def _spread(entries: Iterable[Entry], level: int) -> list[Entry]:
@@ -207,6 +263,10 @@ def _unmet(entries: Iterable[Entry], tasks: Iterable[Task], found: Plan) -> Mapp
     met = {name for day in found.days for name in day.new}
     left = (task.id for task in tasks if not task.hold.met and task.id not in met)
     return Counter(kinds[name] for name in left)
+
+
+def _gain(of: Prospect) -> float:
+    return of.practised - of.without
 
 
 def _prospect(tasks: Sequence[Task], found: Plan) -> Prospect:

@@ -8,14 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from quizkit.tutor.plan_memory import Fsrs
-from quizkit.tutor.plan_outlook import READING, Aim, Outlook, Prospect
+from quizkit.tutor.plan_outlook import LITTLE, Aim, Outlook, Prospect
 from quizkit.ui.parts import bracketed, section
 from quizkit.words import Lang, say
 
 _SHOWN = 14
 """Days with a line of their own; the others share one."""
-_LEAST = 0.0005
-"""A share below it would be shown as nothing."""
 _LATE = 30.0
 """Days: the curves are compared where a plan needs them."""
 
@@ -63,13 +61,15 @@ def _cells(of: Prospect) -> Iterable[str]:
 
 
 def _calendar(found: Outlook, lang: Lang) -> Iterable[RenderableType]:
-    table = _table(lang, "date", "reviews", "new", "minutes")
+    dues = any(found.due)  # a beginner has nothing due, and no use for a column of zeros
+    table = _table(lang, "date", *(["due"] if dues else []), "reviews", "new", "minutes")
     shown = found.days if len(found.days) <= _SHOWN + 1 else found.days[:_SHOWN]
     for number, (date, day) in enumerate(shown):
         name = f"{date:%m-%d}"
         name = name if number else say("plan.today", lang, date=name)
         minutes = f"{day.seconds / 60:.0f}"
-        table.add_row(name, str(len(day.reviews)), str(len(day.new)), minutes)
+        due = [str(found.due[number])] if dues else []
+        table.add_row(name, *due, str(len(day.reviews)), str(len(day.new)), minutes)
     yield table
     others = [day for _, day in found.days[len(shown) :]]
     if others:
@@ -91,13 +91,17 @@ def _average(of: Sequence[float]) -> str:
 
 
 def _notes(found: Outlook, told: Told, lang: Lang) -> Iterable[str]:
+    today, due = found.days[0][1], found.due[0]
+    reviews = sum(name in found.late for name in today.reviews)
+    if due > reviews and told.aim.minutes:
+        yield say("plan.left_due", lang, due=due, reviews=reviews)
     if not told.aim.minutes:
         yield say("plan.no_minutes", lang)
-    elif found.slip >= _LEAST:
+    elif found.slip >= LITTLE:
         count = f"{found.slip * found.whole.questions:.1f}"
         yield say("plan.slip", lang, points=f"{100 * found.slip:.1f}", count=count)
     else:
-        yield say("plan.slip_none", lang)
+        yield from _light(found, lang)
     if found.spent:
         yield say("plan.spent", lang, spent=f"{found.spent / 60:.1f}")
     if found.too_long and told.aim.minutes:
@@ -110,8 +114,27 @@ def _notes(found: Outlook, told: Told, lang: Lang) -> Iterable[str]:
     if ours != usual:
         key = "plan.faster" if ours < usual else "plan.slower"
         yield say(key, lang, reviews=found.reviews)
-    yield say("plan.basis", lang, reading=f"{READING:.0f}")
+    yield say("plan.basis", lang)
     yield say("plan.start" if told.saved else "plan.save_first", lang)
+
+
+def _light(found: Outlook, lang: Lang) -> Iterable[str]:
+    """Why today counts for little, and what does count."""
+    today = found.days[0][1]
+    if not (today.reviews or today.new):
+        yield say("plan.used_up" if found.spent else "plan.idle", lang)
+    elif len(found.days) > 1:
+        points = f"{100 * found.slip:.1f}"
+        yield say("plan.slip_little", lang, days=len(found.days) - 1, points=points)
+    if found.best:
+        topic, of = found.best
+        shares = {"without": f"{of.without:.0%}", "practised": f"{of.practised:.0%}"}
+        yield say("plan.best", lang, topic=topic, **shares)
+    if found.more:
+        minutes, gain = found.more
+        yield say("plan.more", lang, minutes=f"{minutes:g}", points=f"{100 * gain:.1f}")
+    else:
+        yield say("plan.enough", lang)
 
 
 def _table(lang: Lang, first: str, *others: str) -> Table:

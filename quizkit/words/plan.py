@@ -21,6 +21,7 @@ WORDS: Words = {
     },
     "calendar": {"zh": "每天的安排", "en": "What each day holds"},
     "date": {"zh": "日期", "en": "day"},
+    "due": {"zh": "到期", "en": "due"},
     "reviews": {"zh": "复习", "en": "reviews"},
     "new": {"zh": "新题", "en": "new"},
     "minutes": {"zh": "分钟", "en": "minutes"},
@@ -33,9 +34,33 @@ WORDS: Words = {
         "zh": "今天不练：面试那天少 {points} 个百分点，约等于 {count} 题",
         "en": "Leaving out today costs {points} points on the day, about {count} questions' worth",
     },
-    "slip_none": {
-        "zh": "今天不练也几乎不影响面试那天",
-        "en": "Leaving out today costs next to nothing on the day",
+    "slip_little": {
+        "zh": "今天落下的，后面 {days} 天补得回来（面试那天只差 {points} 个百分点）。",
+        "en": "What today leaves out, the {days} days after it make up for: {points} points on the day.",
+    },
+    "idle": {
+        "zh": "今天没有值得练的：做过的都还记得，再问一遍多不了什么。",
+        "en": "Today asks for nothing: what you have met is still remembered, and asking it again adds little.",
+    },
+    "used_up": {
+        "zh": "今天的时间用完了，够了。",
+        "en": "Today's minutes are used, and that is enough.",
+    },
+    "best": {
+        "zh": "练了变化最大的：{topic}（{without} → {practised}）。只攻它：quizkit study --topic {topic}",
+        "en": "What practice changes most: {topic} ({without} to {practised}). To go at it alone: quizkit study --topic {topic}",
+    },
+    "more": {
+        "zh": "加时间有用：每天 {minutes} 分钟，面试那天再多 {points} 个百分点",
+        "en": "More time would change something: {minutes} minutes a day add {points} points on the day",
+    },
+    "enough": {
+        "zh": "加时间也差不多了。现在更值的是开口练：quizkit mock",
+        "en": "More minutes would hardly add to it. What does now is saying it aloud: quizkit mock",
+    },
+    "left_due": {
+        "zh": "“到期”和 quizkit stats 里的一样。今天到期 {due} 题，计划复习其中 {reviews} 题：每分钟都给到面试那天收益最大的题，其余没排上。",
+        "en": "'due' is what quizkit stats says. Of {due} due today the plan reviews {reviews}: each minute goes to what it adds most to on the interview's day, and the others found no room.",
     },
     "no_minutes": {
         "zh": "0 分钟就什么都不练。给个时间：--minutes 30",
@@ -62,8 +87,8 @@ WORDS: Words = {
         "en": "Your {reviews} reviews show that you remember longer than FSRS's defaults say; they are counted in",
     },
     "basis": {
-        "zh": "每题除了答题时间，另算 {reading} 秒看讲解。没做过的题，按你第一次作答的正确率估计。",
-        "en": "Each question is given {reading} s for reading why, beside the time to answer. What you never met is taken to be known as often as your first answers are right.",
+        "zh": "每题的时间按字数和题型估：读题、作答、看讲解；你答满 10 次以后，按你自己的用时算。没做过的题，按你第一次作答的正确率估计。",
+        "en": "A question's time goes by its words and its kind: to read it, to answer, to read why; from ten answers on, by your own times. What you never met is taken to be known as often as your first answers are right.",
     },
     "start": {
         "zh": "开始今天的：quizkit study；漏了几天，重新运行 quizkit plan 就会重排",

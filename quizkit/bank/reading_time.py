@@ -1,0 +1,48 @@
+"""How long a question takes to read, in each language: what is asked, and what is told after it."""
+
+import re
+
+from quizkit.bank.model import Choice, Cloze, Essay, Order, Question, Text
+
+_CHARACTERS, _WORDS = 250, 180
+"""A minute, of technical prose that is read with care. A judgement; a learner's own times replace
+it as soon as there are some."""
+
+_WIDE = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_WORD = re.compile(r"[A-Za-z0-9_.]+")
+
+
+def reading_time(text: str) -> float:
+    """Seconds. A name or a number in Chinese text counts as a word."""
+    characters, words = len(_WIDE.findall(text)), len(_WORD.findall(text))
+    return 60 * (characters / _CHARACTERS + words / _WORDS)
+
+
+def asking_time(question: Question) -> tuple[int, int]:
+    """Seconds to read what is asked, in Chinese and in English. Code is not counted."""
+    parts = [question.prompt]
+    match question:
+        case Choice(options=options):
+            parts += [option.text for option in options]
+        case Order(steps=steps):
+            parts += [step.text for step in steps]
+        case Cloze(text=text):
+            parts.append(text)
+        case _:
+            pass
+    return _times(parts)
+
+
+def telling_time(question: Question) -> tuple[int, int]:
+    """Seconds to read what is told with the verdict: the explanation, an essay's points."""
+    parts = [question.explain]
+    if isinstance(question, Essay):
+        parts += [point.says for point in question.rubric]
+    return _times(parts)
+
+
+def _times(parts: list[Text]) -> tuple[int, int]:
+    return (
+        round(sum(reading_time(part.zh) for part in parts)),
+        round(sum(reading_time(part.en) for part in parts)),
+    )
