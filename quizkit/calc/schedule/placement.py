@@ -16,7 +16,6 @@ SCHEDULES: tuple[Name, ...] = (
     "dualpipe",
     "dualpipe-v",
 )
-SPLIT = ("zb-h1", "zb-v", "dualpipe", "dualpipe-v")
 """Schedules that run a backward for the input (I) and one for the weights (W) apart."""
 
 Op = tuple[str, int, int]
