@@ -95,7 +95,6 @@ def run() -> int:
 
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         return _fail(LabError("file_write", file="stdout", reason=os.strerror(EBADF)))
-    _buffer_output()
     try:
         language(_said(sys.argv[1:]))
         app.info.help = say("help.quizkit", spoken())
@@ -130,7 +129,7 @@ def run() -> int:
         raise
 
 
-def _buffer_output() -> None:
+def buffer_output() -> None:
     """Where Python is told to write at once, it forgets what did not fit: `PYTHONUNBUFFERED`."""
     out = sys.stdout
     if isinstance(getattr(out, "buffer", None), io.FileIO) and isinstance(out, io.TextIOWrapper):
