@@ -100,7 +100,7 @@ def _notes(found: Outlook, told: Told, lang: Lang) -> Iterable[str]:
     elif found.slip >= LITTLE:
         count = f"{found.slip * found.whole.questions:.1f}"
         yield say("plan.slip", lang, points=f"{100 * found.slip:.1f}", count=count)
-    else:
+    elif found.too_long < found.whole.questions:
         yield from _light(found, lang)
     if found.spent:
         yield say("plan.spent", lang, spent=f"{found.spent / 60:.1f}")
@@ -133,12 +133,12 @@ def _light(found: Outlook, lang: Lang) -> Iterable[str]:
     if found.more:
         minutes, gain = found.more
         yield say("plan.more", lang, minutes=f"{minutes:g}", points=f"{100 * gain:.1f}")
-    else:
+    elif not found.too_long:
         yield say("plan.enough", lang)
 
 
 def _table(lang: Lang, first: str, *others: str) -> Table:
-    made = Table(box=None, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 2))
+    made = Table(box=None, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1))
     made.add_column(say(f"plan.{first}", lang), no_wrap=True)
     for column in others:
         made.add_column(say(f"plan.{column}", lang), justify="right")

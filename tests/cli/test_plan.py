@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -106,7 +107,7 @@ def test_a_plan_that_study_follows(quizkit: Quizkit):
     ],
 )
 def test_on_the_screen(quizkit: Quizkit, lang: str, words: list[str]):
-    done = quizkit.run("plan", "--interview", ahead(40), "--minutes", "1", "--lang", lang)
+    done = quizkit.run("plan", "--interview", ahead(40), "--minutes", "3", "--lang", lang)
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split()) if lang == "en" else "".join(done.stdout.split("\n"))
     for each in words:
@@ -115,6 +116,14 @@ def test_on_the_screen(quizkit: Quizkit, lang: str, words: list[str]):
     assert "\x1b" not in done.stdout
     wide = [line for line in done.stdout.splitlines() if len(line) > 60]
     assert wide == []
+
+
+def test_a_minute_that_holds_no_question_is_not_called_idle(quizkit: Quizkit):
+    done = quizkit.run("plan", "--interview", ahead(9), "--minutes", "1", "--lang", "en")
+    text = " ".join(done.stdout.split())
+    assert re.search(r"\d+ questions take more than 1 minutes each", text)
+    assert "Today asks for nothing" not in text
+    assert "quizkit mock" not in text
 
 
 @pytest.mark.parametrize(
