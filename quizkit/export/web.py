@@ -1,8 +1,12 @@
 """Question prose as HTML: blocks by markdown-it, which rich brings along, spans by our own rules.
 
 Its own spans would take names such as `a_b` apart and leave stress open before Chinese words.
+
+A bank may come from anybody, and pages and cards are opened where scripts run: nothing in it comes
+out as markup, a link leads to the web or nowhere, and what MathJax or Anki would act on is shown.
 """
 
+import re
 from collections.abc import Callable
 from html import escape
 
@@ -14,6 +18,15 @@ from quizkit.ui.latex import unicode
 Formula = Callable[[str, bool], str]
 """A formula's HTML; the truth says whether it stands on a line of its own."""
 
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+_COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
+# Of MathJax's commands those that make links or attributes, load more of it, or give a new name.
+_ACTS = {
+    "href", "url", "class", "cssId", "style", "data", "mmlToken", "bbox", "unicode", "texttip",
+    "mathtip", "toggle", "includegraphics", "require", "csname", "let", "def", "gdef", "edef",
+    "xdef", "futurelet", "newcommand", "renewcommand", "providecommand", "newenvironment",
+    "renewenvironment", "DeclareMathOperator",
+}  # fmt: skip
 _BLOCKS = MarkdownIt("zero", {"html": False}).enable(
     ["fence", "list", "blockquote", "table", "heading", "hr"]
 )
@@ -26,7 +39,7 @@ def html(source: str, formula: Formula) -> str:
         if token.type == "inline":
             made.append(line(token.content, formula))
         elif token.type == "fence":
-            made.append(f"<pre><code>{escape(token.content, quote=False)}</code></pre>\n")
+            made.append(f"<pre><code>{_escaped(token.content)}</code></pre>\n")
         else:
             made.append(str(_BLOCKS.renderer.render([token], _BLOCKS.options, {})))
     return "".join(made)
@@ -39,7 +52,7 @@ def line(source: str, formula: Formula) -> str:
 
 def mathjax(source: str, display: bool) -> str:
     r"""What Anki typesets: \( and \), or \[ and \]."""
-    formula = escape(source.strip(), quote=False)
+    formula = _escaped(_COMMAND.sub(_shown, source.strip()))
     return rf"\[{formula}\]" if display else rf"\({formula}\)"
 
 
@@ -49,20 +62,32 @@ def typed(source: str, display: bool) -> str:
     return f"<p>{formula}</p>" if display else f"<span>{formula}</span>"
 
 
+def _escaped(text: str) -> str:
+    """As it stands; of `[sound:`, `[latex]` and their like Anki makes something elsewhere."""
+    return escape(text, quote=False).replace("[", "&#91;")
+
+
+def _shown(command: re.Match[str]) -> str:
+    return rf"\text{{{command[1]}}}" if command[1] in _ACTS else command[0]
+
+
 def _line(source: str, formula: Formula) -> str:
     made: list[str] = []
     for kind, text, url in spans(source):
         match kind:
             case "text":
-                made.append(escape(text, quote=False))
+                # A word joiner, which nobody sees: `\(` in prose does not begin a formula.
+                made.append(_escaped(text).replace("\\", "\\&#8288;"))
             case "code":
-                made.append(f"<code>{escape(text, quote=False)}</code>")
+                made.append(f"<code>{_escaped(text)}</code>")
             case "maths" | "display":
                 made.append(formula(text, kind == "display"))
             case "strong":
                 made.append(f"<b>{_line(text, formula)}</b>")
             case "stress":
                 made.append(f"<i>{_line(text, formula)}</i>")
+            case "link" if not _WEB.match(url):
+                made.append(_line(text, formula))
             case "link":
                 made.append(f'<a href="{escape(url)}">{_line(text, formula)}</a>')
     return "".join(made)

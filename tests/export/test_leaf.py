@@ -1,6 +1,7 @@
 """Both sides of a card: what is asked, and the answer that belongs to it."""
 
 import re
+from html import escape, unescape
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,68 @@ def test_what_cannot_be_shown_says_why(shelf: dict[str, Question]):
 )
 def test_prose_as_html(source: str, wanted: str):
     assert re.sub(r"\n", "", html(source, mathjax)) == wanted
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "[here](javascript:alert`1`)",
+        "[here](JavaScript:alert`1`)",
+        "[here](data:text/html,<script>alert(1)</script>)",
+        "[here](vbscript:x)",
+        "[here](//evil.example)",
+        "[here](\u0001javascript:x)",
+        "<a href='javascript:x'>here</a>",
+    ],
+)
+def test_a_link_leads_to_the_web_or_nowhere(source: str):
+    for formula in (mathjax, typed):
+        made = html(source, formula)
+        assert "here" in made
+        assert "<a " not in made
+        assert "href=" not in made or "&lt;a" in made
+
+
+def test_a_link_to_the_web_stays_one():
+    for url in ("https://example.org/a?b=1&c=2", "HTTP://example.org"):
+        assert f'<a href="{escape(url)}">here</a>' in html(f"[here]({url})", mathjax)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r"$\href{javascript:alert(1)}{x}$",
+        r"$$\href{javascript:alert(1)}{x}$$",
+        r"$a \\\href{javascript:alert(1)}{x}$",
+        r"$\let\x\href \x{javascript:alert(1)}{y}$",
+        r"$\def\x{1}\require{html}\cssId{answer}{x}\class{y}{z}\style{a}{b}$",
+        r"\\(\href{javascript:alert(1)}{x}\\)",
+        r"\\\[\href{javascript:alert(1)}{x}\\\]",
+        r"\(\href{javascript:alert(1)}{x}\)",
+    ],
+)
+def test_a_formula_makes_no_link_and_no_name(source: str):
+    made = unescape(html(source, mathjax))
+    # What MathJax takes for formulas, and the commands it finds there.
+    found = re.findall(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", made, re.DOTALL)
+    commands = [word for parts in found for word in re.findall(r"\\([A-Za-z]+|.)", "".join(parts))]
+    assert {*commands} <= {"\\", "text", "x"}, made
+    assert "href" in made or "cssId" in made  # it is shown all the same
+
+
+def test_an_ordinary_formula_stays_as_it_is():
+    formula = r"\frac{a}{b} \\ \begin{matrix} 1 & 2 \end{matrix} \left(x\right)"
+    assert rf"\({escape(formula)}\)" in html(f"${formula}$", mathjax)
+
+
+@pytest.mark.parametrize("tag", ["[latex]", "[$]", "[$$]", "[sound:x.mp3]", "[anki:tts]"])
+@pytest.mark.parametrize("around", ["{}", "`{}`", "```\n{}\n```", r"$x {}$", r"\{}"])
+def test_what_anki_would_act_on_is_shown(tag: str, around: str):
+    if "$" in around and "$" in tag:
+        return
+    made = html(around.format(tag), mathjax)
+    assert tag not in made
+    assert tag in unescape(made)
 
 
 def test_a_table_and_a_page_without_typesetting():
