@@ -18,7 +18,7 @@ from quizkit.bank.functions import Value
 from quizkit.bank.language import language_problems
 from quizkit.bank.model import Essay, Problem, Question, RubricPoint, Term, Text, Veto
 from quizkit.bank.nodes import compose
-from quizkit.bank.reader import Bank, is_ours, printable, shelves
+from quizkit.bank.reader import Bank, files_of, shelves
 from quizkit.bank.retired import no_question
 from quizkit.bank.rules import Rule
 
@@ -129,9 +129,7 @@ class Script:
 
 def mock_slugs(folder: Path) -> list[str]:
     """The scripts of a bank, sorted."""
-    found = (path for path in shelves(folder) if path.name == _FOLDER)
-    names = (script.name for path in found for script in path.iterdir() if is_ours(script.name))
-    return sorted(name.removesuffix(".yaml") for name in names if name == printable(name))
+    return [path.stem for path in _files(folder, [])]
 
 
 def read_mock(folder: Path, slug: str, problems: list[Problem]) -> Script | None:
@@ -203,14 +201,19 @@ def _points(question: Question) -> dict[str, RubricPoint | Veto]:
 def mock_problems(folder: Path, bank: Bank, terms: Mapping[str, Term]) -> list[Problem]:
     """Everything wrong with the scripts in a folder, held against its bank and term table."""
     problems: list[Problem] = []
-    for slug in mock_slugs(folder):
-        script = read_mock(folder, slug, problems)
+    for path in _files(folder, problems):
+        script = read_mock(folder, path.stem, problems)
         if script is not None:
             for place, message in (*unasked(script, bank), *_myths(script, bank)):
                 problems.append(Problem(script.file, script.line(place), message))
             for place, message in language_problems(script, terms):
                 problems.append(Problem(script.file, script.line(place), message, "warning"))
     return problems
+
+
+def _files(folder: Path, problems: list[Problem]) -> list[Path]:
+    there = any(path.name == _FOLDER for path in shelves(folder))
+    return files_of(folder, _FOLDER, problems) if there else []
 
 
 def _myths(script: Script, bank: Bank) -> Iterator[Rule]:

@@ -51,7 +51,7 @@ class Bank:
             topic = read_topic(folder, slug, problems)
             if topic:
                 topics_read[slug] = topic
-            for path in _question_files(folder, slug, problems):
+            for path in files_of(folder, slug, problems):
                 question = read(folder, path, problems)
                 if question:
                     questions[question.id] = question
@@ -94,7 +94,8 @@ def _holds_yaml(shelf: Path) -> bool:
         return True  # whoever looks into it will say what is wrong with it
 
 
-def _question_files(folder: Path, slug: str, problems: list[Problem]) -> list[Path]:
+def files_of(folder: Path, slug: str, problems: list[Problem]) -> list[Path]:
+    """The questions of a shelf, or its scripts, sorted; what cannot be read is in `problems`."""
     try:
         names = sorted(name for name in os.listdir(folder / slug) if is_ours(name))  # noqa: PTH208
     except OSError as error:

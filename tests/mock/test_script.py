@@ -1,5 +1,6 @@
 """A script is read like a question: each mistake with its line; each id it asks exists."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,16 @@ def lint(folder: Path, text: str, tmp_path: Path) -> list[str]:
     (tmp_path / "mocks").mkdir(exist_ok=True)
     (tmp_path / "mocks" / "small.yaml").write_text(text, encoding="utf-8")
     return [str(problem) for problem in mock_problems(tmp_path, Bank.load(folder), {})]
+
+
+def test_a_script_whose_name_is_no_text_is_told_and_left_out(folder, tmp_path):
+    small = (folder / "mocks/small.yaml").read_text(encoding="utf-8")
+    (tmp_path / "mocks").mkdir()
+    (tmp_path / "mocks" / ".#small.yaml").symlink_to("me@host.1")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/mocks/\xff.yaml")).write_text("x")
+    said = r"mocks/\xff.yaml:1: error: the name is not UTF-8; rename it"
+    assert lint(folder, small, tmp_path) == [said]
+    assert mock_slugs(tmp_path) == ["small"]
 
 
 def test_a_script_is_a_graph(folder):
