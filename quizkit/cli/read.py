@@ -66,7 +66,7 @@ def list_questions(
     """List the questions."""
     from quizkit.paths import QUESTIONS
     from quizkit.ui.console import console
-    from quizkit.ui.lists import coverage, table
+    from quizkit.ui.lists import Questions, coverage
 
     spoken = language(lang)
     chosen = choose_topics(QUESTIONS, bank or [], topic or [])
@@ -93,7 +93,7 @@ def list_questions(
         rows = [_row(question) for question in questions]
         _print({"schema": "quizkit/questions/1", "questions": rows})
     else:
-        console(plain=plain).print(table(questions, spoken))
+        console(plain=plain).print(Questions(questions, spoken))
 
 
 def search(
@@ -108,7 +108,7 @@ def search(
 ) -> None:
     """Find questions by words in either language; two Chinese characters are enough."""
     from quizkit.ui.console import console
-    from quizkit.ui.lists import table
+    from quizkit.ui.lists import Questions
     from quizkit.words import say
 
     spoken = language(lang)
@@ -119,7 +119,7 @@ def search(
     if json:
         _print({"schema": "quizkit/questions/1", "questions": [_row(each) for each in found]})
     elif found:
-        console(plain=plain).print(table(found, spoken))
+        console(plain=plain).print(Questions(found, spoken))
         if len(names) > limit:
             more = {"more": len(names) - limit, "limit": len(names)}
             tell(say("bank.more_found", spoken, **more), err=True)

@@ -1,8 +1,10 @@
 """Many questions, a line each: kept light, as a search draws one while somebody waits."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text as Line
 
@@ -11,14 +13,40 @@ from quizkit.bank.model import CommonQuestion
 from quizkit.ui.inline import inline
 from quizkit.words import Lang, say
 
+_ROOM = 60
+"""Columns in which a question's words say enough of it."""
 
-def table(questions: Iterable[Listed], lang: Lang) -> Table:
-    """One line a question."""
-    made = _table(lang, "id", "level", "kind", "prompt")
-    for each in questions:
-        does = say(f"ui.kind_{'several' if each.several else each.kind}", lang)
-        made.add_row(each.id, str(each.level), does, _line(each.title[lang]))
-    return made
+
+class Questions:
+    """A line each; on a terminal that leaves their words too little room, two."""
+
+    def __init__(self, questions: Iterable[Listed], lang: Lang) -> None:
+        self._questions = list(questions)
+        self._lang: Lang = lang
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        """As wide as the console."""
+        lang = self._lang
+        kinds = [
+            say(f"ui.kind_{'several' if each.several else each.kind}", lang)
+            for each in self._questions
+        ]
+        beside = sum(
+            max(map(cell_len, column), default=0) + 2
+            for column in ([each.id for each in self._questions], ["level"], kinds)
+        )
+        if console.is_terminal and options.max_width - beside < _ROOM:
+            for each, kind in zip(self._questions, kinds, strict=True):
+                level = say(f"ui.level_{each.level}", lang)
+                yield Line.assemble((each.id, "bold"), (f"  {level}  {kind}", "dim"), no_wrap=True)
+                yield Padding(_line(each.title[lang]), (0, 0, 0, 2))
+            return
+        made = _table(lang, "id", "level", "kind", "prompt")
+        for each, kind in zip(self._questions, kinds, strict=True):
+            made.add_row(each.id, str(each.level), kind, _line(each.title[lang]))
+        yield made
 
 
 def coverage(

@@ -1,9 +1,12 @@
 """A question as `show` prints it: everything it knows, with no numbers drawn."""
 
 import re
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from quizkit.bank.model import Essay, Numeric
 from quizkit.bank.reader import Bank
@@ -39,3 +42,16 @@ def test_an_option_and_its_verdict_do_not_run_into_one_sentence():
     # Set in below it: it is not one more option.
     assert "\n    No room for the block arriving.\n" in shown
     assert "- No room" not in shown
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_search_uses_the_whole_line(terminal, tmp_path: Path, lang: str, columns: int):
+    command = [sys.executable, "-m", "quizkit", "search", "1F1B", "--lang", lang, "--limit", "6"]
+    at = terminal(command, columns, 40, QUIZKIT_HOME=str(tmp_path), QUIZKIT_LANG=lang)
+    assert at.close() == 0
+    cut = [line for line in at.text.split("\n") if line.endswith("…")]
+    assert cut
+    assert all(cell_len(line) >= columns - 2 for line in cut)
+    # A line of their own where ids and kinds would leave them half of it.
+    assert all(line.startswith("  ") is (columns < 120) for line in cut)
