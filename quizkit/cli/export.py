@@ -1,6 +1,6 @@
 """`quizkit export`: the bank as Anki cards, as Markdown, or as a page to print."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -49,11 +49,16 @@ def anki(
     notes: list[Note] = []
     with library(bank or []) as shelves:
         left = _Left()
-        for _, question in _questions(shelves, topic, bank):
+        wanted = _chosen(topic, bank)
+        for _, question in _questions(shelves, wanted):
             card = left.unless(question, lambda each: note(each, langs))
             notes += [card] if card else []
         live = {each.id for each in shelves.entries()}
-        gone = [name for name in shelves.retired() if name not in live]
+        gone = [
+            name
+            for name in shelves.retired()
+            if name not in live and (wanted is None or name.split("/")[0] in wanted)
+        ]
     _write(file, package(notes, time()))
     _report(file, len(notes), left.names, langs[0], json, retired=gone)
     if gone and not json:  # importing only adds and updates
@@ -83,7 +88,7 @@ def markdown(
     shown: dict[str, list[Question]] = {}
     with library(bank or []) as shelves:
         left = _Left()
-        for slug, question in _questions(shelves, topic, bank):
+        for slug, question in _questions(shelves, _chosen(topic, bank)):
             if left.unless(question, lambda each: leaf(each, langs[0])):
                 shown.setdefault(slug, []).append(question)
         topics = shelves.topics()
@@ -124,10 +129,10 @@ def sheet(
     spoken = language(lang)
     every: dict[str, list[Question]] = {}
     with library(bank or []) as shelves:
-        for slug, question in _questions(shelves, None, bank):
+        for slug, question in _questions(shelves, None):
             every.setdefault(slug, []).append(question)
         topics = shelves.topics()
-    wanted = choose_topics(QUESTIONS, bank or [], topic or []) or every.keys()
+    wanted = _chosen(topic, bank) or every.keys()
     terms = shared_out(glossary(QUESTIONS, []), every)
     demos = list(catalogue().values())
     sheets = [
@@ -168,13 +173,17 @@ class _Left:
             return None
 
 
-def _questions(
-    shelves: "Library", topics: Sequence[str] | None, banks: Sequence[Path] | None
-) -> "Iterator[tuple[str, Question]]":
-    """(topic, question) in reading order."""
+def _chosen(topics: Sequence[str] | None, banks: Sequence[Path] | None) -> set[str] | None:
     from quizkit.paths import QUESTIONS
 
-    entries = shelves.entries(choose_topics(QUESTIONS, banks or [], topics or []))
+    return choose_topics(QUESTIONS, banks or [], topics or [])
+
+
+def _questions(
+    shelves: "Library", wanted: Collection[str] | None
+) -> "Iterator[tuple[str, Question]]":
+    """(topic, question) in reading order; None wants all topics."""
+    entries = shelves.entries(wanted)
     for slug, shelf in sorted(shelves.topics().items()):
         names = [each.id for each in entries if each.topic == slug]
         place = {f"{slug}/{name}": at for at, name in enumerate(shelf.order)}

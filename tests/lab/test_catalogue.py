@@ -1,5 +1,6 @@
 """A demo is read without being run; whatever is wrong in its file is told with file and line."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -114,9 +115,14 @@ def test_an_unknown_name_gets_the_nearest(demos: Path, asked: str, hint: str) ->
 
 
 def test_reading_imports_nothing(demos: Path) -> None:
-    find("tiny-demo", demos)
-    assert "tiny_demo" not in sys.modules
-    assert "torch" not in sys.modules
+    read = (
+        "import sys; from pathlib import Path; from quizkit.lab.catalogue import find;"
+        "find('tiny-demo', Path(sys.argv[1]));"
+        "print(sorted({'tiny_demo', 'torch'} & {*sys.modules}))"
+    )
+    command = [sys.executable, "-c", read, str(demos)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 # What is replaced in GOOD, by what, the line that must be named, a piece of the message.
