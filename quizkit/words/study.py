@@ -210,16 +210,16 @@ WORDS: Words = {
     "reset_word": {"zh": "重来", "en": "reset"},
     "reset_ask": {
         "zh": "{topic} 的 {count} 次作答将不再计入复习和统计，从头开始；记录本身会留着，可以用 --undo 撤销。确定的话请输入：{word}",
-        "en": "{topic} begins anew: {count} answers will no longer count. The rows stay, and --undo takes this back. If you mean it, type: {word}",
+        "en": "{topic} begins anew. Answers that will no longer count: {count}. The rows stay, and --undo takes this back. If you mean it, type: {word}",
     },
     "reset_kept": {"zh": "没有改动", "en": "Nothing was changed"},
     "reset": {
         "zh": "{topic} 从头开始：之前的 {count} 次作答不再计入。撤销：quizkit data --reset {topic} --undo",
-        "en": "{topic} begins anew: {count} answers no longer count. To take that back: quizkit data --reset {topic} --undo",
+        "en": "{topic} begins anew; answers that no longer count: {count}. To take that back: quizkit data --reset {topic} --undo",
     },
     "reset_undone": {
         "zh": "{topic} 已恢复：{count} 次作答重新计入",
-        "en": "{topic} is as it was: {count} answers count again",
+        "en": "{topic} is as it was; answers that count again: {count}",
     },
     "erase_word": {"zh": "删除", "en": "erase"},
     "erase_ask": {
