@@ -78,6 +78,7 @@ def _start(
     _still_open(lang)
     with Diary(diary_file()) as diary:
         desk = _desk(json, plain)
+        diary.wait_with(lambda: desk.busy(say("study.diary_waits", lang)))
         ledger = begin(script, diary, desk, SystemClock(), lang, minutes)
         if ledger is None:
             tell(say("mock.not_begun", lang), err=True)
@@ -110,6 +111,7 @@ def _resume(
     from quizkit.mock.sitting import load, sittings
     from quizkit.mock.timer import SystemClock
     from quizkit.paths import diary_file
+    from quizkit.words import say
 
     with Diary(diary_file()) as diary:
         every = sittings(diary)
@@ -120,8 +122,9 @@ def _resume(
         script, shelf = _script(sitting.script, banks)
         if said:
             sitting.lang = lang
-        ledger = Ledger(diary, SystemClock(), sitting)
         desk = _desk(json, plain)
+        diary.wait_with(lambda: desk.busy(say("study.diary_waits", sitting.lang)))
+        ledger = Ledger(diary, SystemClock(), sitting)
         interview = Interview(script, shelf.questions, desk, ledger, resume(ledger))
         _hold(interview, shelf, json, plain)
 

@@ -55,7 +55,7 @@ _KEEP = """insert into cards values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (que
 _DAYS = 10.0**6
 """More than anything is remembered for."""
 _QUICK = 0.25
-"""Seconds to wait for a lock where only a cache is written."""
+"""Seconds to wait for a lock where only a cache is written, or what comes again."""
 
 Kind = TypeVar("Kind")
 
@@ -108,9 +108,12 @@ class Diary:
         query = f"select {_NAMES} from answers where question = ?"  # noqa: S608
         return forgotten(_usable(self._file.rows(query, (topic,)), answer_in)).get(topic)
 
-    def log(self, event: Event) -> None:
-        """Add what happened beside the answers. When this returns, it is on disk."""
-        self._file.write(_LOG, [logged(event)])
+    def log(self, event: Event, *, hurried: bool = False) -> None:
+        """Add what happened beside the answers. When this returns, it is on disk.
+
+        What is `hurried` gives way to a lock at once: it comes again.
+        """
+        self._file.write(_LOG, [logged(event)], patience=_QUICK if hurried else None)
 
     def events(self, session: str | None = None, name: str | None = None) -> list[Event]:
         """What happened in a session, or every event of a name, in the order they came."""

@@ -1,6 +1,7 @@
 """What the interview needs of whoever shows and asks: a terminal, lines, a script of a test."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -84,6 +85,15 @@ class Ticks:
 
 class Desk(Protocol):
     """Where the candidate sits. It decides nothing."""
+
+    @property
+    def interactive(self) -> bool:
+        """Whether somebody is there who can hand an answer in once more."""
+        ...
+
+    def busy(self, text: str) -> AbstractContextManager[object]:
+        """Held while another program has the diary locked."""
+        ...
 
     def open(self, opening: Opening) -> bool:
         """Say the opening; True once the clock may start."""

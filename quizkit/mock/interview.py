@@ -11,6 +11,7 @@ from zlib import crc32
 from quizkit.bank.mocks import Script, Station
 from quizkit.bank.model import Essay, Question
 from quizkit.diary import Diary
+from quizkit.errors import DiaryError
 from quizkit.mock.desk import Desk, Left, Moment, Opening, Sheet
 from quizkit.mock.heard import route, shown, weigh
 from quizkit.mock.ledger import Ledger
@@ -72,6 +73,7 @@ class Interview:
         """Put one question and keep the answer; False if the learner leaves."""
         asked, ledger, lang = self._asked(station), self.ledger, self.sitting.lang
         ledger.open(station)
+        told = False
         while True:
             moment = Moment(
                 asked=asked,
@@ -92,7 +94,15 @@ class Interview:
                 came = Left(ledger.draft)
             self.message = None
             if isinstance(came, Left):
-                ledger.leave(came.draft)
+                try:
+                    ledger.leave(came.draft)
+                except DiaryError as error:
+                    why = error.message(lang)
+                    if told or not self.desk.interactive:
+                        raise DiaryError("unsent", why=why, text=came.draft) from error
+                    told, ledger.draft = True, came.draft
+                    self.message = ("study.unwritten", {"why": why})
+                    continue
                 return False
             late = came.late or ledger.timer.left() <= 0
             try:
@@ -102,7 +112,14 @@ class Interview:
                     self.message, ledger.draft = error.note, came.text
                     continue
                 weighed = weigh(asked, None)
-            ledger.answer(station, asked, weighed, came, late)
+            try:
+                ledger.answer(station, asked, weighed, came, late)
+            except DiaryError as error:
+                if late or not self.desk.interactive:
+                    raise
+                ledger.draft = came.text
+                self.message = ("study.unwritten", {"why": error.message(lang)})
+                continue
             return True
 
     def _judge(self) -> bool:

@@ -9,6 +9,7 @@ from quizkit.answer import Answer, Event
 from quizkit.bank.mocks import Station
 from quizkit.bank.model import Essay
 from quizkit.diary import Diary
+from quizkit.errors import DiaryError
 from quizkit.mock.desk import Handed, Stop, Ticks
 from quizkit.mock.heard import Weighed
 from quizkit.mock.scorecard import Judge
@@ -61,8 +62,15 @@ class Ledger:
         if self._clock.steady() - self._beat < HEARTBEAT:
             return
         news = {} if draft == self._on_disk else {"draft": draft}
-        self._beat, self._on_disk = self._clock.steady(), draft
-        self._log("alive", spent=self.timer.spent(), **news)
+        self._beat = self._clock.steady()
+        try:
+            self._log("alive", hurried=True, spent=self.timer.spent(), **news)
+        except DiaryError as error:
+            # Whoever types need not wait for a lock: the next row says as much.
+            if error.key != "diary_busy":
+                raise
+        else:
+            self._on_disk = draft
 
     def leave(self, draft: str) -> None:
         """The learner goes."""
@@ -135,12 +143,14 @@ class Ledger:
         """The scorecard as it was given, whatever becomes of the script."""
         self._write("done", {"card": card})
 
-    def _log(self, name: str, **note: object) -> None:
-        self._write(name, {**note, "used": self.timer.used(), "paused": self.timer.paused})
+    def _log(self, name: str, *, hurried: bool = False, **note: object) -> None:
+        clock = {"used": self.timer.used(), "paused": self.timer.paused}
+        self._write(name, {**note, **clock}, hurried=hurried)
 
-    def _write(self, name: str, note: dict[str, Any]) -> None:
+    def _write(self, name: str, note: dict[str, Any], *, hurried: bool = False) -> None:
         session, at = self.sitting.session, self._clock.wall()
-        self._diary.log(Event(device=self._device, at=at, session=session, name=name, note=note))
+        event = Event(device=self._device, at=at, session=session, name=name, note=note)
+        self._diary.log(event, hurried=hurried)
 
 
 def _rated(asked: Asked, verdict: Verdict, seconds: float) -> int:

@@ -1,7 +1,8 @@
 """Where the candidate sits: at a terminal with the clock in the prompt, or line by line."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -58,6 +59,10 @@ class Hand(Protocol):
         """Show something where nothing is asked."""
         ...
 
+    def busy(self, text: str) -> AbstractContextManager[object]:
+        """Show that something takes its time."""
+        ...
+
 
 class TerminalHand:
     """Typing in a terminal; the prompt counts down meanwhile."""
@@ -71,6 +76,16 @@ class TerminalHand:
 
     def tell(self, *parts: RenderableType) -> None:
         """The next screen will say it: this one is painted over at once."""
+
+    @contextmanager
+    def busy(self, text: str) -> Generator[None]:
+        """A line below the screen; keys are swallowed, but for Ctrl-C."""
+        with self._keyboard:
+            try:
+                with self._screen.spin(Text(text)):
+                    yield
+            finally:
+                self._keyboard.flush()
 
     def type(
         self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: Page = _BLANK
@@ -124,6 +139,11 @@ class LineHand:
         """Below what is there."""
         self._lines.show(*parts)
 
+    def busy(self, text: str) -> AbstractContextManager[object]:
+        """Said once."""
+        self._lines.tell(text)
+        return nullcontext()
+
     def type(
         self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: Page = _BLANK
     ) -> Typed:
@@ -153,6 +173,15 @@ class MockDesk:
         self._hand = hand
         self._plain = plain
         self._notice: list[RenderableType] = []
+
+    @property
+    def interactive(self) -> bool:
+        """Whether somebody is there who can hand an answer in once more."""
+        return self._hand.attended
+
+    def busy(self, text: str) -> AbstractContextManager[object]:
+        """Held while another program has the diary locked."""
+        return self._hand.busy(text)
 
     def open(self, opening: Opening) -> bool:
         """Say the opening, and wait for Enter where somebody is there to press it."""

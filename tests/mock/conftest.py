@@ -1,6 +1,7 @@
 """A small bank with a script, a clock that is set by hand, and a desk that follows a plan."""
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -173,6 +174,10 @@ class PlannedDesk:
         self.moments: list[Moment] = []
         self.sheets: list[Sheet] = []
         self.stops: list[Stop] = []
+        self.interactive = False
+
+    def busy(self, text: str) -> AbstractContextManager[object]:
+        return nullcontext()
 
     def open(self, opening: Opening) -> bool:
         return True
