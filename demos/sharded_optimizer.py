@@ -109,7 +109,7 @@ def train(model, optimizer, batches, average):
         mse_loss(model(tokens), targets).backward()
         for weight in model.parameters():
             if average and weight.requires_grad:
-                weight.grad.copy_(ring_sum(weight.grad) / ranks())
+                weight.grad.copy_(ring_sum(weight.grad.to(device())) / ranks())
         optimizer.step()
         schedule.step()
     return parameters_to_vector(model.parameters()).detach()
