@@ -34,6 +34,12 @@ class Formula:
     names: frozenset[str]
     tree: ast.expr
 
+    @property
+    def calls(self) -> list[str]:
+        """The functions it calls."""
+        nodes = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        return [node.id for node in nodes if isinstance(node, ast.Name)]
+
     def __call__(self, values: Mapping[str, Value]) -> Value:
         """The value. Raises FormulaError where there is none (missing name, NaN, wrong shape)."""
         return _value(self.tree, values)

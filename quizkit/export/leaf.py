@@ -11,6 +11,7 @@ from quizkit.lab.catalogue import find
 from quizkit.lab.excerpt import Excerpt, excerpt
 from quizkit.tutor.asked import Asked, ask, show_number
 from quizkit.ui.parts import colon, kind
+from quizkit.ui.reading import derived, slip
 from quizkit.words import Lang, say
 
 _SEED = 0
@@ -71,9 +72,9 @@ def _key(asked: Asked, lang: Lang) -> Iterator[str]:
             )  # fmt: skip
         case Numeric() as question:
             answer = f"{show_number(asked.answer())} {question.unit}".strip()
-            yield _headed("bank.answer", f"{answer} (`{question.answer}`)", lang)
+            yield _headed("bank.answer", f"`{answer}{derived(question.answer)}`", lang)
             traps = (
-                f"`{trap.formula}`{colon(lang)}{asked.fill(trap.forgot, lang)}"
+                f"`{slip(trap.formula, asked)}`{colon(lang)}{asked.fill(trap.forgot, lang)}"
                 for trap in question.traps
             )
             yield _section("bank.traps", _listed(traps), lang)

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from rich.console import Group, RenderableType
 from rich.text import Text as Line
 
-from quizkit.bank.draw import with_letters
+from quizkit.bank.draw import number_of_draws
+from quizkit.bank.formula import Formula, FormulaError
 from quizkit.bank.model import (
     Bug,
     Choice,
@@ -19,25 +20,34 @@ from quizkit.bank.model import (
     Text,
     Trace,
 )
+from quizkit.calc import sheets
 from quizkit.lab.catalogue import find
 from quizkit.lab.excerpt import excerpt
+from quizkit.tutor.asked import Asked, ask, show_number
 from quizkit.ui.code import listing
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
 from quizkit.ui.parts import below, colon, kind
 from quizkit.words import Lang, listed, say
 
+_SEED = 0
+"""Whoever shows a question twice sees the same numbers; exported cards have them too."""
+
 
 def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType:
-    """One question with everything it knows, its answer too."""
+    """One question with everything it knows, its answer too, worked for one draw of its numbers.
+
+    Raises UsageError where no number can be drawn.
+    """
+    asked = ask(question, _SEED)
     parts: list[RenderableType] = [Line(_heading(question, lang), style="bold"), Line("")]
-    parts += [_told(question, question.prompt, lang, plain), Line("")]
-    parts += list(_key(question, lang, plain))
+    parts += [_told(asked, question.prompt, lang, plain), Line("")]
+    parts += list(_key(asked, lang, plain))
     for index, hint in enumerate(question.hints, start=1):
-        parts += [_title("hints", lang, f" {index}"), _told(question, hint, lang, plain)]
-    parts += [_title("explain", lang), _told(question, question.explain, lang, plain)]
+        parts += [_title("hints", lang, f" {index}"), _told(asked, hint, lang, plain)]
+    parts += [_title("explain", lang), _told(asked, question.explain, lang, plain)]
     if question.say:
-        parts += [_title("say", lang), _told(question, question.say, lang, plain)]
+        parts += [_title("say", lang), _told(asked, question.say, lang, plain)]
     if question.proof:
         proof = question.proof
         told = [f"demo {proof.demo}" + (f" --break {proof.broken}" if proof.broken else "")]
@@ -60,12 +70,15 @@ def term_table(terms: Mapping[str, Term], lang: Lang) -> RenderableType:
     return Group(*parts)
 
 
-def _told(question: Question, text: Text, lang: Lang, plain: bool) -> RenderableType:
-    """A text of the question without a draw: letters for its numbers, a word for its answer."""
-    told = with_letters(question, text[lang])
-    if isinstance(question, Numeric):
-        told = told.replace("{answer}", f"[{say('bank.answer', lang)}]")
-    return prose(told, plain)
+def derived(formula: Formula) -> str:
+    """Where a number comes from: the formula, or the calculator that has it by another name."""
+    called = (sheets.find(name) for name in formula.calls)
+    named = dict.fromkeys(f"quizkit calc {found.sheet}" for found in called if found)
+    return f" ({listed(named, 'en')})" if named else f" = {formula}"
+
+
+def _told(asked: Asked, text: Text, lang: Lang, plain: bool) -> RenderableType:
+    return prose(asked.fill(text, lang), plain)
 
 
 def _heading(question: Question, lang: Lang) -> str:
@@ -73,8 +86,8 @@ def _heading(question: Question, lang: Lang) -> str:
     return " · ".join([*facts, ", ".join((*question.tags, *question.covers))])
 
 
-def _key(question: Question, lang: Lang, plain: bool) -> Iterable[RenderableType]:
-    match question:
+def _key(asked: Asked, lang: Lang, plain: bool) -> Iterable[RenderableType]:
+    match question := asked.question:
         case Choice():
             yield _title("options", lang)
             for option in question.options:
@@ -83,12 +96,16 @@ def _key(question: Question, lang: Lang, plain: bool) -> Iterable[RenderableType
                 if option.why:
                     yield below(inline(option.why[lang], plain))
         case Numeric():
-            yield _answer(f"{question.answer} {question.unit}", lang)
+            if number_of_draws(question) > 1:
+                drawn = (f"{name} = {show_number(each)}" for name, each in asked.values.items())
+                yield Line(say("bank.drawn", lang, values=listed(drawn, lang)) + "\n")
+            number = f"{show_number(asked.answer())} {question.unit}".strip()
+            yield _answer(number + derived(question.answer), lang)
             if question.traps:
                 yield _title("traps", lang)
             for trap in question.traps:
-                forgot = with_letters(question, trap.forgot[lang])
-                yield prose(f"- `{trap.formula}`{colon(lang)}{forgot}", plain)
+                forgot = asked.fill(trap.forgot, lang)
+                yield prose(f"- `{slip(trap.formula, asked)}`{colon(lang)}{forgot}", plain)
         case Order():
             yield _title("answer", lang)
             for index, step in enumerate(question.steps, start=1):
@@ -114,6 +131,14 @@ def _key(question: Question, lang: Lang, plain: bool) -> Iterable[RenderableType
                 yield prose(f"- {veto.says[lang]}{colon(lang)}{veto.why[lang]}", plain)
         case _:
             raise AssertionError(question.kind)
+
+
+def slip(formula: Formula, asked: Asked) -> str:
+    """What a slip comes to, and how."""
+    try:
+        return show_number(formula.number(dict(asked.values))) + derived(formula)
+    except FormulaError:
+        return str(formula)
 
 
 def _code(question: Question, function: str, plain: bool) -> RenderableType:

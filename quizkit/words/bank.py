@@ -50,6 +50,10 @@ WORDS: Words = {
         "en": "{covered} of the common 70 are covered",
     },
     "answer": {"zh": "答案", "en": "Answer"},
+    "drawn": {
+        "zh": "这里取 {values}；做题时每次重新抽数。",
+        "en": "Worked here for {values}; the numbers are drawn anew each time it is asked.",
+    },
     "options": {"zh": "选项", "en": "Options"},
     "rubric": {"zh": "评分点", "en": "Rubric"},
     "vetoes": {"zh": "不能说的话", "en": "Must not be said"},

@@ -55,7 +55,7 @@ def test_a_drawn_number_says_so(shelf: dict[str, Question]):
     assert found is not None
     p, m = map(int, found.groups())
     assert "one fixed draw" in side.front
-    assert f"**Answer** {(p - 1) / (m + p - 1):.6g}" in side.back
+    assert f"**Answer** `{(p - 1) / (m + p - 1):.6g}" in side.back
     assert "fixed draw" not in leaf(shelf["number"], "en").front  # it has but one
 
 
