@@ -155,4 +155,5 @@ class Ledger:
 
 def _rated(asked: Asked, verdict: Verdict, seconds: float) -> int:
     # An interview gives no hints and asks nobody how sure they are.
-    return rate(asked.question.kind, verdict.right, verdict.score, 0, seconds, None)
+    myth = verdict.myth is not None
+    return rate(asked.question.kind, verdict.right, verdict.score, 0, seconds, None, myth=myth)

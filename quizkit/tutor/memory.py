@@ -34,6 +34,7 @@ _SLOW = 3.0
 _QUICK = 0.5
 _FULL = 0.75
 _NEARLY = 0.8
+_MOST = 0.66
 _SLIP = "study.lowered_slip"
 
 AGAIN, HARD, GOOD, EASY = 1, 2, 3, 4
@@ -43,28 +44,44 @@ LEECH = 5
 
 
 def rate(
-    kind: Kind, right: bool, score: float, hints: int, seconds: float, sure: bool | None
+    kind: Kind,
+    right: bool,
+    score: float,
+    hints: int,
+    seconds: float,
+    sure: bool | None,
+    *,
+    myth: bool = False,
 ) -> int:
     """The grade (1-4) that follows from what happened.
 
-    Again: wrong. Hard: wrong in one part of many (6 gaps of 7, one number of a list), or
-    right, but with a hint, by a guess, with reasons missing, or in more than
-    three times the kind's target. Easy: sure, without a hint, in half the target. Else good.
+    Again: wrong. Hard: wrong in one part of many (6 gaps of 7, one number of a list, 2 of 3
+    options and no misconception), or right, but with a hint, by a guess, with reasons missing, or
+    in more than three times the kind's target. Easy: sure, without a hint, in half the target.
+    Else good.
     """
-    why = {key for key, _ in lowered(kind, right, score, hints, seconds, sure)}
+    why = {key for key, _ in lowered(kind, right, score, hints, seconds, sure, myth=myth)}
     if not right:
         return HARD if why == {_SLIP} else AGAIN
     return HARD if why else EASY if sure and seconds <= _QUICK * TARGETS[kind] else GOOD
 
 
 def lowered(
-    kind: Kind, right: bool, score: float, hints: int, seconds: float, sure: bool | None
+    kind: Kind,
+    right: bool,
+    score: float,
+    hints: int,
+    seconds: float,
+    sure: bool | None,
+    *,
+    myth: bool = False,
 ) -> tuple[Note, ...]:
     """What the grade rests on beside right and wrong; nothing where that alone decides."""
     taken: list[Note] = [("study.lowered_hints", {"hints": hints})] if hints else []
     if not right:
         # In an order one swap may be the whole point; parts of a text or a list stand alone.
         apart = kind in ("cloze", "trace") and score >= _NEARLY
+        apart = apart or (kind == "choice" and score >= _MOST and not myth)
         return (*(taken or [(_SLIP, {})]),) if apart else ()
     limit = _SLOW * TARGETS[kind]
     every: list[tuple[bool, Note]] = [

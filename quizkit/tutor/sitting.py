@@ -84,7 +84,8 @@ class Sitting:
         if row is None or row.undoes:  # the learner graded it, or said that it was right
             return ()
         right, score = bool(row.right), row.score or 0.0
-        return lowered(self.question.kind, right, score, row.hints, row.seconds, row.sure)
+        kind, myth = self.question.kind, row.myth is not None
+        return lowered(kind, right, score, row.hints, row.seconds, row.sure, myth=myth)
 
 
 def summed_up(

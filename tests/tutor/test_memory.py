@@ -150,9 +150,10 @@ def test_ten_thousand_answers_are_folded_once(diary: Diary, monkeypatch: pytest.
     [
         ({"right": False, "score": 0}, AGAIN, []),
         ({"right": False, "sure": True, "seconds": 1, "score": 0}, AGAIN, []),
-        ({"right": False, "score": 0.79}, AGAIN, []),
-        ({"right": False, "score": 0.95}, AGAIN, []),
-        ({"right": False, "score": 0.95, "hints": 1}, AGAIN, []),
+        ({"right": False, "score": 0.5}, AGAIN, []),
+        ({"right": False, "score": 2 / 3}, HARD, ["most of it right"]),
+        ({"right": False, "score": 2 / 3, "myth": True}, AGAIN, []),
+        ({"right": False, "score": 2 / 3, "hints": 1}, AGAIN, ["hints taken: 1"]),
         ({}, GOOD, []),
         ({"sure": True}, GOOD, []),
         ({"seconds": 5}, GOOD, []),
