@@ -25,20 +25,30 @@ _QUOTED = re.compile(r"“[^”]{8,}”|\"[^\"]{16,}\"")
 
 
 def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
-    """Why the answer is what it is."""
+    """Why the answer is what it is; what speaks against the learner's own comes first."""
     text = prose(moment.asked.fill(moment.question.explain, moment.lang), plain)
     values = ", ".join(f"{name} = {value}" for name, value in _letters(moment))
     told = [Text(say("ui.letters", moment.lang, values=values), "dim")] if values else []
-    parts = section(say("ui.explain", moment.lang), *told, text)
-    if isinstance(moment.question, Choice) and not moment.why:
-        wrong = [i for i in Draft(moment.given).picked if not moment.question.options[i].correct]
-        for index in wrong:
-            option = moment.question.options[index]
-            if option.why:
-                # The verdict above has named its misconception: once is enough.
-                above = moment.verdict.myth if moment.verdict else None
-                parts += [Text(""), _why_option(moment, index, option, plain, above)]
-    return parts
+    return [
+        *_against(moment, plain),
+        *section(say("ui.explain", moment.lang), *told, text),
+    ]
+
+
+def _against(moment: Moment, plain: bool) -> list[RenderableType]:
+    """Why the wrong options that were picked are wrong."""
+    question = moment.question
+    if not isinstance(question, Choice) or moment.why:
+        return []
+    # The verdict above has named its misconception: once is enough.
+    above = moment.verdict.myth if moment.verdict else None
+    picked = [(index, question.options[index]) for index in Draft(moment.given).picked]
+    rows = [
+        _why_option(moment, index, option, plain, above)
+        for index, option in picked
+        if option.why and not option.correct
+    ]
+    return [Text(""), *rows] if rows else []
 
 
 def _letters(moment: Moment) -> Iterator[tuple[str, str]]:

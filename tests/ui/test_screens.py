@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 
 from quizkit.bank.formula import parse
 from quizkit.bank.functions import Value
-from quizkit.bank.model import Bug, Numeric, Question, Text
+from quizkit.bank.model import Bug, Choice, Numeric, Question, Text
 from quizkit.bank.reader import Bank
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import ask
@@ -650,6 +650,18 @@ def test_a_claim_is_shown_with_its_values_and_not_with_what_lies_around_them():
     }
     for claim, values in shown.items():
         assert put_in(parse(claim), names) == values
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_what_speaks_against_ones_own_option_comes_before_the_explanation(lang: Lang):
+    question = shelf.questions()["single"]
+    assert isinstance(question, Choice)
+    index, own = next((i, o) for i, o in enumerate(question.options) if o.why)
+    shown = drawn(verdict_screen(judged("single", lang=lang, given=[index]), 100), 100)
+    assert own.why
+    reason = "".join(own.why[lang].split())[:12]
+    told = "".join(shown.split())
+    assert 0 < told.index(reason) < told.index("".join(say("ui.explain", lang).split()))
 
 
 def test_hints_are_offered_as_long_as_there_are_any():
