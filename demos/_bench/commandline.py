@@ -59,6 +59,8 @@ def run(file: str) -> NoReturn:
         code = said(str(error), 2)
     except early.MissingError as error:
         code = said(str(error), 3)
+    except torchrun.AbsentError as error:
+        code = said(str(error), 124)
     except BrokenPipeError:  # whoever was reading has seen enough
         code = 1
     sys.stderr.flush()
@@ -99,7 +101,8 @@ def answered(path: Path) -> int:
 
 
 def said(message: str, code: int) -> int:
-    """One clear line, once."""
-    if os.environ.get("RANK", "0") == "0":
+    """One clear line, once: rank 0 speaks, unless it is rank 0 that is missing."""
+    rank = os.environ.get("RANK", "0")
+    if rank == "0" or not rank.isdecimal() or "no rank 0" in message:
         print(message, file=sys.stderr)
     return code

@@ -6,17 +6,24 @@ from pathlib import Path
 MOST_RANKS = 64
 EACH = {"fork": 64 << 20, "spawn": 320 << 20}  # bytes; a forked rank shares torch with its parent
 
+# Files of a control group's limit and its use, in version 2 and in version 1.
+LIMITS = (
+    ("memory.max", "memory.current"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+)
 
-def available() -> int | None:
+
+def available(root: Path = Path("/")) -> int | None:
     """Bytes that can be had without swapping, if the machine says; a container's limit counts."""
-    meminfo, group = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
+    meminfo, groups = root / "proc/meminfo", root / "sys/fs/cgroup"
     if not meminfo.exists():
         return None
     found = re.search(r"^MemAvailable:\s*(\d+) kB", meminfo.read_text(), re.MULTILINE)
     free = int(found[1]) * 1024 if found else None
-    most = group / "memory.max"
-    if free and most.exists() and (limit := most.read_text().strip()).isdigit():
-        free = min(free, int(limit) - int((group / "memory.current").read_text()))
+    for most, used in LIMITS:  # without a limit v2 says "max", v1 a number beyond any memory
+        limit = (groups / most).read_text().strip() if (groups / most).exists() else ""
+        if free is not None and limit.isdigit():
+            free = min(free, max(0, int(limit) - int((groups / used).read_text())))
     return free
 
 

@@ -3,9 +3,13 @@
 import json
 import os
 import re
+import select
 import signal
+import threading
 import traceback
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -34,7 +38,9 @@ def main() -> NoReturn:
     early.quiet_import()
     bench = Bench(replies)
     try:
-        bench.reply({"ready": {"torch": early.torch_version()}})
+        with gone_with(os.getppid()):
+            version = early.torch_version()
+        bench.reply({"ready": {"torch": version}})
         bench.serve()
     except early.MissingError as error:
         bench.reply({"error": {"kind": "environment", "message": str(error)}})
@@ -42,6 +48,31 @@ def main() -> NoReturn:
     except BrokenPipeError:  # nobody is there to hear
         interrupt.end_all()
     os._exit(0)
+
+
+@contextmanager
+def gone_with(driver: int) -> Iterator[None]:
+    """End at once if our driver dies: importing torch takes seconds, and hears of nothing.
+
+    The thread that watches is gone afterwards, because ranks are forked from a single one.
+    """
+    stay, stop_watching = os.pipe()
+
+    def watch() -> None:
+        looking = select.poll()
+        looking.register(stay, select.POLLIN)
+        while not looking.poll(100):  # milliseconds
+            if os.getppid() != driver:
+                os._exit(1)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield
+    finally:
+        os.close(stop_watching)
+        watcher.join()
+        os.close(stay)
 
 
 def folders() -> list[Path]:

@@ -16,6 +16,8 @@ from .body import GRACE, HEAD
 
 START_LIMIT = 120.0  # seconds for all ranks to join; the run's own deadline counts from then
 LONGEST = 86400.0  # seconds a run may be given; the system cannot wait for much more at once
+TICK = 1.0  # seconds between two looks at the clock while ranks run
+STOPPED = 0.25  # seconds a look may come late: more, and we did not run meanwhile
 TAIL = 4096  # bytes of what a rank printed last, kept for the report
 
 Others = Mapping[int, Callable[[], bool]]
@@ -128,7 +130,10 @@ def watched(
 
 
 def attended(started: list[Started], deadline: float, others: Others) -> tuple[float | None, bool]:
-    """Listen to the end; says which time was not enough, if so, and whether a cancel came."""
+    """Listen to the end; says which time was not enough, if so, and whether a cancel came.
+
+    Time in which nothing here ran (Ctrl-Z stops the ranks too, then `fg`) is not counted.
+    """
     allowed, failed = START_LIMIT, False
     limit = time.monotonic() + allowed
     with selectors.DefaultSelector() as selector:
@@ -139,9 +144,12 @@ def attended(started: list[Started], deadline: float, others: Others) -> tuple[f
             selector.register(descriptor, selectors.EVENT_READ, (None, answer))
         gone = 0
         while gone < len(started):
-            wait = limit - time.monotonic()
-            events = selector.select(max(wait, 0))
-            if not events and wait <= 0:
+            now = time.monotonic()
+            wait = max(0.0, min(limit - now, TICK))
+            events = selector.select(wait)
+            if (late := time.monotonic() - now - wait) > STOPPED:
+                limit += late
+            if not events and limit <= now:
                 return None if failed else allowed, False
             for key, _ in events:
                 each, answer = key.data

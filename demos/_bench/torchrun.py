@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import select
 import signal
 import sys
@@ -19,7 +20,11 @@ from .stop import Watched
 
 Show = Callable[[report.Report], None]
 
-MEETING = timedelta(seconds=60)  # for all ranks of the launcher to appear
+MEETING = 10.0  # seconds all ranks of a launcher have to appear, or the deadline if it is longer
+
+
+class AbsentError(Exception):
+    """The ranks of the launcher did not meet; the message says which, or why."""
 
 
 def joining() -> bool:
@@ -27,9 +32,28 @@ def joining() -> bool:
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
 
 
+def numbers() -> tuple[int, int, int]:
+    """This rank, how many there are, and the port they meet at; what cannot be is an error."""
+    told = {name: os.environ.get(name, "") for name in ("RANK", "WORLD_SIZE", "MASTER_PORT")}
+    if lacking := [name for name in ("MASTER_ADDR", "MASTER_PORT") if not os.environ.get(name)]:
+        raise load.DemoError(
+            f"RANK and WORLD_SIZE are set, as a launcher does, but not {' and '.join(lacking)}:"
+            " start with torchrun, or unset RANK to start ranks from here"
+        )
+    if all(value.isdecimal() for value in told.values()):
+        rank, world, port = (int(value) for value in told.values())
+        if rank < world and 0 < port < 1 << 16:
+            return rank, world, port
+    said = ", ".join(f"{name}={value}" for name, value in told.items())
+    raise load.DemoError(
+        f"{said}: RANK must be a number below WORLD_SIZE, MASTER_PORT one below 65536;"
+        " start with torchrun, which sets them"
+    )
+
+
 def world_size(asked: int | None) -> int:
     """How many ranks there are; what was asked on the command line cannot change it."""
-    world = int(os.environ["WORLD_SIZE"])
+    _, world, _ = numbers()
     if asked not in (None, world):
         raise load.DemoError(
             f"--ranks {asked} disagrees with the launcher, which started {world}: leave it out"
@@ -44,7 +68,7 @@ def run(setting: Setting, show: Show) -> int:
             f"{setting.path.name} starts its ranks itself: run it with python, not a launcher"
         )
     early.torch_version()
-    notes = Notes()
+    notes = met(max(MEETING, setting.deadline))
     plan = Plan(setting, "torchrun", agreed(notes, setting))
     member = Member(notes, plan, show)
     message = member.live()
@@ -56,26 +80,39 @@ def run(setting: Setting, show: Show) -> int:
     return 2 if message["kind"] == "refused" else 0
 
 
+def met(patience: float) -> "Notes":
+    """Meet the other ranks, within so many seconds."""
+    from torch.distributed import DistError
+
+    where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+    try:
+        return Notes(patience)
+    except DistError as error:
+        text = str(error)
+        if "EADDRINUSE" in text or "address already in use" in text:
+            raise load.DemoError(
+                f"{where} (MASTER_ADDR, MASTER_PORT) is taken by another program: name another port"
+            ) from None
+        missing = re.search(r"(\d+)/(\d+) clients joined", text)
+        how = f"{missing[1]} of {missing[2]} ranks came" if missing else f"no rank 0 at {where}"
+        raise AbsentError(f"the ranks did not meet within {patience:g} s: {how}") from None
+
+
 class Notes:
     """What the ranks of a launcher leave for each other in the store they met at."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float) -> None:
         from torch.distributed import PrefixStore, TCPStore
         from torch.distributed.rendezvous import rendezvous
 
-        self.rank = int(os.environ["RANK"])
-        self.world = int(os.environ["WORLD_SIZE"])
+        self.rank, self.world, port = numbers()
+        self.patience = timedelta(seconds=patience)
         # A launcher that restarts its ranks keeps its store: each attempt needs names of its own.
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-        met = next(iter(rendezvous("env://", timeout=MEETING)))[0]
+        met = next(iter(rendezvous("env://", timeout=self.patience)))[0]
         self.group = PrefixStore(f"quizkit/{attempt}/group", met)
         # A connection of its own: the group's may be taken by a rank that waits.
-        own = TCPStore(
-            os.environ["MASTER_ADDR"],
-            int(os.environ["MASTER_PORT"]),
-            is_master=False,
-            timeout=MEETING,
-        )
+        own = TCPStore(os.environ["MASTER_ADDR"], port, is_master=False, timeout=self.patience)
         self._store = PrefixStore(f"quizkit/{attempt}/notes", own)
 
     def leave(self, what: str, note: object) -> None:
@@ -104,13 +141,14 @@ def agreed(notes: Notes, setting: Setting) -> backend.Backend:
     """One choice for all machines: the one with the fewest GPUs for its ranks decides."""
     local = int(os.environ.get("LOCAL_WORLD_SIZE", notes.world))
     notes.leave("gpus", [0 if setting.device == "cpu" else backend.gpus_here(), local])
-    until = time.monotonic() + MEETING.total_seconds()
+    patience = notes.patience.total_seconds()
+    until = time.monotonic() + patience
     every: list[list[int]] = []
     while len(every) < notes.world:
         if (found := notes.left("gpus", len(every))) is not None:
             every.append(found)
         elif time.monotonic() > until:
-            raise load.DemoError(f"rank {len(every)} of the launcher never arrived")
+            raise AbsentError(f"rank {len(every)} of the launcher never arrived in {patience:g} s")
         else:
             time.sleep(0.005)
     gpus, local = min(every, key=lambda each: each[0] / each[1])

@@ -117,6 +117,8 @@ class Bench:
                 if cancelled:
                     raise Cancelled(None)
                 _complain(child.trouble)
+                if how == "SIGKILL":
+                    raise LabError("bench_killed")
                 raise LabError("bench_died", how=how, said=said or "-")
             try:
                 interrupt = self._bell.get(timeout=max(0.0, limit - time.monotonic()))

@@ -157,6 +157,10 @@ WORDS: Words = {
         "zh": "实验台进程意外结束（{how}），没有留下 rank；再运行一次会自动重启。它最后说：{said}",
         "en": "The bench ended unexpectedly ({how}); no rank is left behind, and the next run starts a new one. Its last words: {said}",
     },
+    "bench_killed": {
+        "zh": "实验台进程被强行结束（SIGKILL），多半是内存不够：系统会先杀占内存最多的进程。没有留下 rank；腾出内存，或减少 rank 再运行一次。",
+        "en": "The bench was killed (SIGKILL), most likely because memory ran out: a system ends the largest program first. No rank is left behind; free some memory or take fewer ranks, and run it again.",
+    },
     "bench_silent": {
         "zh": "实验台 {seconds} 秒没有回应，已被关闭；再运行一次会自动重启",
         "en": "The bench did not answer for {seconds} s and was closed; the next run starts a new one",

@@ -1,6 +1,7 @@
 """Under torchrun the demo joins, rank 0 reports; alone it minds what the launcher is told."""
 
 import json
+import socket
 import sys
 
 import pytest
@@ -75,6 +76,68 @@ def test_environment_variables_are_launcher_enough(programs: Programs):
     done = alone(programs, programs.write("faults", FAULTS), "--ranks", 1, "--json")
     assert json.loads(done.stdout)["metrics"] == {"number": [0]}
     assert done.returncode == 0
+
+
+PLACE = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"MASTER_ADDR": "", "MASTER_PORT": ""},
+            "RANK and WORLD_SIZE are set, as a launcher does, but not MASTER_ADDR and MASTER_PORT:"
+            " start with torchrun, or unset RANK to start ranks from here",
+        ),
+        ({"RANK": "first"}, "RANK=first, WORLD_SIZE=1, MASTER_PORT=29500: RANK must be a number"),
+        ({"RANK": "1"}, "RANK=1, WORLD_SIZE=1, MASTER_PORT=29500: RANK must be a number below"),
+        ({"WORLD_SIZE": "-1"}, "RANK=0, WORLD_SIZE=-1, MASTER_PORT=29500: RANK must be"),
+        ({"MASTER_PORT": "http"}, "RANK=0, WORLD_SIZE=1, MASTER_PORT=http: RANK must be"),
+    ],
+)
+def test_what_no_launcher_would_set_is_a_sentence(
+    programs: Programs, change: dict[str, str], words: str
+):
+    path = programs.write("faults", FAULTS)
+    # Rank 1 keeps silent where rank 0 has the same to say.
+    speaks = change.get("RANK") != "1"
+    done = programs.run(sys.executable, path, **(PLACE | change))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(words) if speaks else done.stderr == ""
+
+
+def test_a_port_that_is_taken_is_a_sentence(programs: Programs):
+    path = programs.write("faults", FAULTS)
+    with socket.socket() as listener:
+        listener.bind(("0.0.0.0", 0))
+        listener.listen()
+        port = str(listener.getsockname()[1])
+        done = programs.run(sys.executable, path, **(PLACE | {"MASTER_PORT": port}))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"127.0.0.1:{port} (MASTER_ADDR, MASTER_PORT) is taken by another program:"
+        " name another port\n"
+    )
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_does_not_come_is_not_waited_for_beyond_the_deadline(
+    programs: Programs, rank: int
+):
+    path = programs.write("faults", FAULTS)
+    code = f"""
+import runpy, sys
+sys.argv = [{str(path)!r}, "--deadline", "1"]
+sys.path.insert(0, {str(path.parent)!r})
+from _bench import torchrun
+torchrun.MEETING = 0.5  # importing torch may take some ranks long: 10 s, else
+runpy.run_path({str(path)!r}, run_name="__main__")
+"""
+    place = PLACE | {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_PORT": str(free_port())}
+    done = programs.run(sys.executable, "-c", code, **place)
+    assert done.returncode == 124
+    how = "1 of 2 ranks came" if rank == 0 else f"no rank 0 at 127.0.0.1:{place['MASTER_PORT']}"
+    assert done.stderr.splitlines()[-1] == f"the ranks did not meet within 1 s: {how}"
 
 
 OWN = """

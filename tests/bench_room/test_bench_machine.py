@@ -47,6 +47,38 @@ def test_ranks_that_do_not_fit_are_refused_with_the_number_that_would():
     assert "3 would fit" in str(memory.refusal(4, "spawn", 1 << 30))
 
 
+@pytest.mark.parametrize(
+    ("files", "free"),
+    [
+        ({}, 8 << 30),
+        ({"memory.max": "max", "memory.current": "5"}, 8 << 30),
+        ({"memory.max": str(3 << 30), "memory.current": str(1 << 30)}, 2 << 30),
+        (
+            {
+                "memory/memory.limit_in_bytes": str(3 << 30),
+                "memory/memory.usage_in_bytes": str(1 << 30),
+            },
+            2 << 30,
+        ),
+        (
+            {
+                "memory/memory.limit_in_bytes": "9223372036854771712",
+                "memory/memory.usage_in_bytes": str(1 << 30),
+            },
+            8 << 30,
+        ),
+    ],
+)
+def test_a_container_s_limit_counts(tmp_path: Path, files: dict[str, str], free: int):
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text(f"MemTotal: 9 kB\nMemAvailable: {8 << 20} kB\n")
+    for name, text in files.items():
+        file = tmp_path / "sys/fs/cgroup" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n")
+    assert memory.available(tmp_path) == free
+
+
 def test_a_number_of_ranks_no_machine_should_start():
     assert "at most 64" in str(memory.refusal(65, "fork", 1 << 50))
     assert "1 or more" in str(memory.refusal(0, "fork"))

@@ -98,6 +98,18 @@ bench.wait()
     assert programs.nothing_left()
 
 
+def test_it_does_not_import_torch_to_the_end_for_a_driver_that_was_killed(programs: Programs):
+    programs.write("torch", "import os, time\nos.write(2, b'importing\\n')\ntime.sleep(600)\n")
+    bench = 'subprocess.run([sys.executable, "-P", "-m", "_bench"], stdin=subprocess.PIPE)'
+    driver = programs.write("driver", f"import subprocess, sys\n{bench}\n")
+    with programs.start(sys.executable, driver) as process:
+        assert process.stderr
+        assert process.stderr.readline() == "importing\n"
+        process.kill()
+        process.communicate(timeout=30)  # its end is the end of all that write there
+    assert programs.nothing_left()
+
+
 def test_source_is_read_for_every_request(warm: Warm):
     warm.programs.write("changing", FAULTS)
     assert warm.run("changing")["metrics"] == {"number": [0, 1, 2]}

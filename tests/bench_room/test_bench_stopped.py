@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 
 import pytest
 
@@ -122,3 +123,22 @@ def test_a_reader_that_has_seen_enough(programs: Programs):
         err = process.stderr.read()
         process.wait(timeout=30)
     assert (process.returncode, err) == (1, "")
+
+
+def test_time_in_which_nobody_ran_does_not_count(programs: Programs):
+    """As Ctrl-Z and `fg` do it, for longer than the deadline."""
+    busy = "while not os.path.exists('go'):\n        time.sleep(0.01)\n    time.sleep(0.5)"
+    text = FAULTS.replace("    barrier()\n", f"    print('here', flush=True)\n    {busy}\n", 1)
+    path = programs.write("faults", text)
+    with programs.start(sys.executable, path, "--ranks", "2", "--deadline", "3") as process:
+        assert process.stderr
+        assert {process.stderr.readline() for _ in range(2)} == {
+            "[rank 0] here\n",
+            "[rank 1] here\n",
+        }
+        os.killpg(process.pid, signal.SIGSTOP)
+        time.sleep(3.5)
+        (programs.folder / "go").touch()
+        os.killpg(process.pid, signal.SIGCONT)
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out.splitlines()[-1]) == (0, "pass (finished)")
