@@ -2,10 +2,14 @@
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -142,6 +146,31 @@ def test_what_a_damaged_page_does_not_hide_is_exported(home: Path):
         assert len(diary.answers()) == len(said["answers"])
 
 
+def test_a_flag_from_elsewhere_moves_no_cursor(home: Path):
+    note = replace(answer(9), right=None, grade=None, note="flag: \x1b[2J typo")
+    with Diary(home / "diary.sqlite3") as diary:
+        diary.append(note)
+    done = run(home, "bank", "flags")
+    assert done.returncode == 0
+    assert "typo" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_a_damaged_index_loses_no_row(home: Path):
+    path = home / "diary.sqlite3"
+    with closing(sqlite3.connect(path)) as db:
+        query = "select rootpage from sqlite_master where name = 'answers_question'"
+        page = 4096 * (db.execute(query).fetchone()[0] - 1)
+        db.execute("pragma wal_checkpoint(truncate)")
+    data = bytearray(path.read_bytes())
+    data[page + 8 : page + 4096] = bytes(4088)
+    path.write_bytes(data)
+    done = run(home, "data", "--export")
+    assert done.returncode == 4
+    assert "every row" in done.stderr
+    assert len(json.loads(done.stdout)["answers"]) == 5
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -208,12 +237,14 @@ def as_nobody(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def shared(home: Path) -> Path:
-    """The home, of which everybody may know the way to."""
-    for folder in (home, *home.parents):
-        if folder.stat().st_uid == os.geteuid() and folder.stat().st_mode & 0o005 != 0o005:
-            folder.chmod(0o755)
-    return home
+def shared(home: Path) -> Iterator[Path]:
+    """The home in a place that everybody knows the way to; pytest's own is closed to others."""
+    folder = Path(tempfile.mkdtemp())
+    shutil.copyfile(home / "diary.sqlite3", folder / "diary.sqlite3")
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
 
 
 def test_a_diary_that_may_only_be_read_is_exported(shared: Path):
@@ -226,14 +257,10 @@ def test_a_diary_that_may_only_be_read_is_exported(shared: Path):
     assert len(json.loads(done.stdout)["answers"]) == 5
     assert path.read_bytes() == before
     assert [*shared.iterdir()] == [path]
-    shared.chmod(0o755)
 
 
 def test_a_home_that_cannot_be_entered_says_so(shared: Path):
     shared.chmod(0o000)
-    try:
-        for words in (("data", "--export"), ("data", "--where"), ("mock",)):
-            done = as_nobody(shared, *words)
-            assert (done.returncode, "Traceback" in done.stderr) == (4, False), done.stderr
-    finally:
-        shared.chmod(0o755)
+    for words in (("data", "--export"), ("data", "--where"), ("mock",)):
+        done = as_nobody(shared, *words)
+        assert (done.returncode, "Traceback" in done.stderr) == (4, False), done.stderr

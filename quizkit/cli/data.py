@@ -130,9 +130,11 @@ def _export(path: Path) -> None:
 
     rows = _rows(path) if exists(path) else Pages()
     _print(exported(rows))
-    if rows.left_out or rows.damage:
-        named = _named(rows.left_out) or rows.damage
-        raise DiaryError("export_left_out", file=path, count=len(rows.left_out), named=named)
+    if rows.left_out:
+        count, named = len(rows.left_out), _named(rows.left_out)
+        raise DiaryError("export_left_out", file=path, count=count, named=named)
+    if rows.damage:
+        raise DiaryError("export_damaged", file=path, reason=rows.damage)
 
 
 def _merge(path: Path, source: Path, json: bool, lang: "Lang") -> None:

@@ -51,7 +51,10 @@ def flags(
 def _comment(row: "Answer", lang: "Lang") -> str:
     from quizkit.words import say
 
-    return row.note.partition(": ")[2] or say(f"bank.{row.note.replace('-', '_')}", lang)
+    said = row.note.partition(": ")[2]
+    # What another machine's row says is shown, and not done by the terminal.
+    shown = "".join(each if each.isprintable() else " " for each in said)
+    return shown or say(f"bank.{row.note.replace('-', '_')}", lang)
 
 
 def _print(found: Sequence["Answer"]) -> None:

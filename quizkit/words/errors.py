@@ -311,6 +311,10 @@ WORDS: Words = {
         "zh": "{file} 里有 {count} 条记录用不了，没有并入，例如 {named}。其余的都并入了",
         "en": "Rows of {file} that nothing can use were left out: {count}, such as {named}. All others are taken in",
     },
+    "export_damaged": {
+        "zh": "{file} 损坏了（{reason}），能找到的记录都在导出里。把导出存成 kept.json，将它移走，再 quizkit data --merge kept.json",
+        "en": "{file} is damaged ({reason}); every row that could be found is in the export. Keep it as kept.json, move the file away, and quizkit data --merge kept.json",
+    },
     "export_left_out": {
         "zh": "{file} 里有 {count} 条记录读不出来或用不了，例如 {named}。导出里的 left_out 列出了它们，其余的都在。想清理掉：把导出存成 kept.json，quizkit data --erase，再 quizkit data --merge kept.json",
         "en": "Rows of {file} that cannot be read or used: {count}, such as {named}. The export lists them under left_out; all else is in it. To be rid of them, keep it as kept.json; then quizkit data --erase and quizkit data --merge kept.json",
