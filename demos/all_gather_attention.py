@@ -109,7 +109,8 @@ class Gathered(torch.autograd.Function):
 
 def forward(q_parts, kv_parts, seen, clock):
     """A gather and an attention for each part; the next part is on its way meanwhile."""
-    memory, held, outs = [], 0, []
+    memory, outs = [], []
+    held = 0
     cost = int(seen.sum()) / len(seen) ** 2 / len(q_parts)
     flying = start_gather(kv_parts[0])
     for i, q in enumerate(q_parts):
@@ -182,8 +183,10 @@ def main(
     kv = torch.randn(2, kv_heads, seq, dim, **like)
     plain, sdpa = (on_one_rank(q, kv, dout, document, official) for official in (False, True))
 
-    here, seen = places(rank(), seq), my_mask(seq, document)
-    q, dout, kv = q[:, here].requires_grad_(), dout[:, here], kv[:, :, here].requires_grad_()
+    here = places(rank(), seq)
+    seen = my_mask(seq, document)
+    q, kv = q[:, here].requires_grad_(), kv[:, :, here].requires_grad_()
+    dout = dout[:, here]
 
     gather_time = (ranks() - 1) * hop
     with wire() as sent, virtual_clock("at once", gather_time) as clock:

@@ -172,7 +172,8 @@ def main(
     plain, sdpa = (on_one_rank(inputs, lengths, official) for official in (False, True))
     pairs = sum(length * (length + 1) // 2 for length in lengths)
 
-    laws, errors = {name: {} for name in ("work", "imbalance", "lockstep", "makespan")}, []
+    laws = {name: {} for name in ("work", "imbalance", "lockstep", "makespan")}
+    errors = []
     for layout in LAYOUTS:
         here = places(rank(), layout, lengths)
         # Blocks move ahead, so each one that arrives began one rank further behind.
@@ -196,7 +197,8 @@ def main(
         check(f"{layout}: each visible pair has one rank", seen, "==", pairs)
 
         steps = everyone(work)
-        total, mean = steps.sum(1), steps.sum() / ranks()
+        total = steps.sum(1)
+        mean = steps.sum() / ranks()
         laws["work"][layout] = counted(int(total[rank()]))
         laws["imbalance"][layout] = shared(counted((total.max() / mean).item()))
         laws["lockstep"][layout] = shared(counted((steps.amax(0).sum() / mean).item()))

@@ -110,7 +110,8 @@ def update(model, momentum):
 
 def train(model, momentum, inputs, labels, steps):
     """My steps; the first outputs, and the gradients by which all ranks updated."""
-    replica, outputs, gradients = Replica(model), [], []
+    replica = Replica(model)
+    outputs, gradients = [], []
     for _ in range(steps):
         model.zero_grad()
         outputs.append(replica(inputs))
@@ -194,15 +195,18 @@ def main(
     inputs = torch.randn(n, slots, width, dtype=torch.float64).to(device())
     labels = torch.randint(classes, (n, slots)).to(device())
     labels[1:, tokens:] = PAD
-    mine, everything = (inputs[rank()], labels[rank()]), (inputs.flatten(0, 1), labels.flatten())
+    mine = inputs[rank()], labels[rank()]
+    everything = inputs.flatten(0, 1), labels.flatten()
     origin = Model(width, classes)  # rank 0's: so far all ranks have drawn with one seed
     torch.manual_seed(1000 + rank())
     drawn = Model(width, classes) if rank() else deepcopy(origin)
 
-    model, momentum = deepcopy(drawn), [torch.zeros_like(w) for w in drawn.parameters()]
+    model = deepcopy(drawn)
+    momentum = [torch.zeros_like(weight) for weight in model.parameters()]
     outputs, gradients = train(model, momentum, *mine, steps)
     expected, true_gradients, true_ends = alone(deepcopy(origin), *everything, steps)
-    ends, right = row([*model.parameters(), *momentum]), true_gradients[0]
+    ends = row([*model.parameters(), *momentum])
+    right = true_gradients[0]
     grad_error = max(map(max_error, gradients, true_gradients))
     seen = torch.lerp(inputs[0].mean(0), origin.seen, 0.9 ** (steps - 1))
     check("outputs equal one process", max_error(outputs, expected.chunk(n)[rank()]), "<", 1e-12)
@@ -212,7 +216,8 @@ def main(
     check("buffers follow rank 0's samples", max_error(model.entered, seen), "<", 1e-12)
 
     place = "cpu" if torch.distributed.get_backend() == "gloo" else device()  # gloo: host only
-    there, theirs = (deepcopy(drawn).to(place), [each.to(place) for each in mine]), []
+    there = deepcopy(drawn).to(place), [each.to(place) for each in mine]
+    theirs = []
     for loss in (share_of_loss, cross_entropy, partial(cross_entropy, reduction="sum")):
         theirs.append(averaged(DistributedDataParallel, *there, loss).to(device()))
         error = relative(averaged(Replica, drawn, mine, loss), theirs[-1])

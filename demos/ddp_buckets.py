@@ -55,7 +55,8 @@ def assign(order, sizes, caps):
 
 def as_registered(weights, caps):
     """What is known before any backward: the last weights first. A bucket is of one dtype."""
-    sizes, alike = [weight.nbytes for weight in weights], {}
+    sizes = [weight.nbytes for weight in weights]
+    alike = {}
     for i, weight in enumerate(weights):
         alike.setdefault(weight.dtype, []).append(i)
     buckets = [bucket for some in alike.values() for bucket in assign(some, sizes, caps)]
@@ -139,7 +140,9 @@ class Clocked(Reducer):
 
     def __init__(self, model, buckets, clock, backward_time, comm_time):
         super().__init__(model, buckets=buckets)
-        self.clock, self.arrived, self.started, self.stream = clock, [], {}, 0.0
+        self.clock = clock
+        self.arrived, self.started = [], {}
+        self.stream = 0.0  # until when the sums so far take
         self.each = backward_time / len(self.weights)
         self.per_number = comm_time / sum(map(len, self.rows))
 
@@ -159,10 +162,12 @@ class Clocked(Reducer):
 
     def finish(self):
         """Sums follow one another on a stream of their own."""
-        lane, end = self.clock.schedule, self.clock.now
+        end = self.clock.now
+        lane = self.clock.schedule
         self.clock.schedule = f"{lane}, sums"
         super().finish()
-        self.clock.now, self.clock.schedule = max(end, self.stream), lane
+        self.clock.schedule = lane
+        self.clock.now = max(end, self.stream)
         self.exposed = round(self.clock.now - end, 6)
 
     def land(self, number, flight):
@@ -194,12 +199,14 @@ def main(
     n, caps = ranks(), (first * unit, cap * unit)
     model = Branches(tensors, size * unit // ROW)
     x = torch.randn(n, 4, WIDTH, dtype=torch.float64).to(device())
-    sizes, times = [size * unit] * tensors, (backward_time, comm_time * (n > 1))
+    sizes = [size * unit] * tensors
+    times = backward_time, comm_time if n > 1 else 0.0
     forward = [*range(tensors)][:: -1 if against else 1]
     # Each rank begins with another branch: so do, from its end, the gradients of its backward.
     turned = [forward[r * tensors // n :] + forward[: r * tensors // n] for r in range(n)]
     model(x.flatten(0, 1), forward).square().mean().backward()
-    truth, ran, errors = model.gradient(), {}, []
+    truth = model.gradient()
+    ran, errors = {}, []
 
     def backward(name, buckets, orders, times=times):
         with virtual_clock(name) as clock:
@@ -214,13 +221,15 @@ def main(
         errors.append(max_error(reducer.model.gradient(), truth))
         check("gradients equal one process", errors[-1], "<", 1e-12)
 
-    alike, everything = [forward] * n, [[*range(tensors)]]
+    alike = [forward] * n
+    everything = [[*range(tensors)]]
     backward("registered", as_registered(model.weights, caps), alike)
     backward("whole", everything, alike)
     backward("rebuilt", rebuild(ran["whole"].arrived, sizes, caps), alike)
     backward("turned, whole", everything, turned, (0.0, 0.0))  # for its order: nothing to draw
     backward("turned", rebuild(ran["turned, whole"].arrived, sizes, caps[:1]), turned)
-    mine, registered, whole, rebuilt = x[rank()], ran["registered"], ran["whole"], ran["rebuilt"]
+    registered, whole, rebuilt = ran["registered"], ran["whole"], ran["rebuilt"]
+    mine = x[rank()]
     seen, theirs, views = torchs(model, mine, [forward] * 2, caps, gradient_as_bucket_view=True)
     gradient = rebuilt.model.gradient().to(theirs)
     check("gradients equal torch's", max_error(gradient, theirs), "<", 1e-12)
@@ -314,7 +323,8 @@ def needed(order, buckets):
 
 def law(orders, buckets, backward, comm):
     """Exposed time: a bucket waits for all ranks' gradients and for the sum before it."""
-    stream, one = 0.0, 1 / len(orders[0])
+    stream = 0.0
+    one = 1 / len(orders[0])
     for bucket, *there in zip(buckets, *(needed(order, buckets) for order in orders), strict=True):
         stream = max(stream, max(there) * one * backward) + len(bucket) * one * comm
     return stream - backward

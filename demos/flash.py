@@ -220,7 +220,8 @@ def main(
     def machine(**more: Tensor) -> Machine:
         return Machine(**{"q": q, "k": k, "v": v, "out": torch.zeros_like(q)} | more)
 
-    column, square = torch.zeros_like(q[..., :1]), q.new_zeros(len(q), seq, seq)
+    column = torch.zeros_like(q[..., :1])
+    square = q.new_zeros(len(q), seq, seq)
     leaves = [x.clone().requires_grad_() for x in (q, k, v)]
     whole = machine(scores=square, weights=square.clone(), **dict(zip("qkv", leaves, strict=True)))
     first = machine(peak=column - torch.inf, total=column.clone())
@@ -228,7 +229,8 @@ def main(
     plain(whole, shape, ahead)
     flash_1(first, shape)
     flash_2(second, shape)
-    truth, outs = whole.memory["out"], [first.memory["out"], second.memory["out"]]
+    truth = whole.memory["out"]
+    outs = [first.memory["out"], second.memory["out"]]
     textbook = torch.autograd.grad((truth * dout).sum(), leaves)
     ours = backward_of_torch(dout, q, k, v, outs[1], column[..., 0], causal)
     sdpa = scaled_dot_product_attention(q, k, v, is_causal=causal, scale=1.0, enable_gqa=True)

@@ -106,7 +106,7 @@ def pass_on(block: Tensor, room: Tensor, tag: int = 0) -> Flight[Tensor]:
 
 def forward(q: Tensor, k: Tensor, v: Tensor, visits: list, clock=None):
     """My queries against everyone's keys, a block at a time; also the work and the blocks held."""
-    kv, room = torch.stack([k, v]), None
+    kv = torch.stack([k, v])
     out, lse = wide(torch.zeros_like(q)), wide(torch.zeros_like(q[..., :1]))
     work = held = 0
     memory = [weakref.ref(kv.untyped_storage())]  # a block is held until its memory is free
@@ -136,9 +136,11 @@ def backward(
     dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, visits: list
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The blocks go round again; each one's gradient grows on the way and ends where it began."""
-    kv, returning = torch.stack([k, v]), None
+    kv = torch.stack([k, v])
     dq, dkv = wide(torch.zeros_like(q)), wide(torch.zeros_like(kv))
-    scale, qs, douts = q.shape[-1] ** -0.5, wide(q), wide(dout)
+    qs, douts = wide(q), wide(dout)
+    scale = q.shape[-1] ** -0.5
+    returning = None
     # Softmax's own correction: one number for each query, the same for all blocks.
     delta = (douts * out).sum(-1, keepdim=True)
     for step, (_, rows, keys, visible) in enumerate(visits):
@@ -195,7 +197,8 @@ def main(
     # Every rank draws the same sequence (q, k, v, gradient of the output) and keeps its own tokens.
     torch.manual_seed(seed)
     inputs = torch.randn(4, heads, seq, dim, dtype=torch.float64).to(device())
-    here, visits = positions(rank(), seq, layout), plan(seq, layout, causal)
+    here = positions(rank(), seq, layout)
+    visits = plan(seq, layout, causal)
     q, k, v, dout = inputs[:, :, here]
 
     # Turned before they leave, keys carry their place with them: RoPE costs no message.
@@ -211,13 +214,15 @@ def main(
     # The reference has S x S scores: one rank computes it for all.
     whole = torch.empty(2, *inputs.shape, dtype=inputs.dtype, device=inputs.device)
     if rank() == 0:
-        whole[0], whole[1] = on_one_rank(inputs, causal, False), on_one_rank(inputs, causal, True)
+        whole[0] = on_one_rank(inputs, causal, official=False)
+        whole[1] = on_one_rank(inputs, causal, official=True)
     plain, sdpa = broadcast(whole, 0)[:, :, :, here]
     errors = max_error(ours[0], plain[0]), max_error(ours[1:], plain[1:]), max_error(ours, sdpa)
     fullest = max(int(visible.sum()) for *_, visible in visits) / len(here) ** 2
     measured = everyone([*errors, fullest, work])
     out_error, grad_error, sdpa_error, fullest, most_work = measured.amax(0).tolist()
-    pairs, makespan = int(measured[:, -1].sum()), clock.makespan()
+    pairs = int(measured[:, -1].sum())
+    makespan = clock.makespan()
 
     check("output equals full attention", out_error, "<", 1e-12)
     check("gradients equal full attention", grad_error, "<", 1e-12)

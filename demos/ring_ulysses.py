@@ -201,7 +201,8 @@ def main(
     per_node: int = 2,  # neighbouring ranks on a node
 ) -> Metrics:
     """U x R ranks, U from `ulysses` (0: 2 where that divides the ranks); against one process."""
-    n, across = ranks(), ulysses or 2 - ranks() % 2
+    n = ranks()
+    across = ulysses or (1 if n % 2 else 2)
     if min(seq, heads, kv_heads, dim, across, per_node) < 1:
         refuse("seq, heads, kv-heads, dim, ulysses and per-node start at 1")
     if heads % kv_heads:

@@ -118,10 +118,10 @@ def turn(x, there, back, wanted):
 
 def rotate(x, places):
     """RoPE: turn each pair of features by an angle that grows with the token's place."""
-    pairs = torch.arange(0, x.shape[-1], 2, dtype=x.dtype, device=x.device)
+    pairs = torch.arange(0, x.shape[-1], 2, dtype=torch.float64, device=x.device)
     angles = places[:, None] * 10_000.0 ** (-pairs / x.shape[-1])
-    turned = torch.view_as_complex(x.unflatten(-1, (-1, 2))) * torch.exp(1j * angles)
-    return torch.view_as_real(turned).flatten(-2)
+    turned = torch.view_as_complex(x.double().unflatten(-1, (-1, 2))) * torch.exp(1j * angles)
+    return torch.view_as_real(turned).flatten(-2).to(x.dtype)
 
 
 def ulysses(seen, q, k, v):

@@ -69,9 +69,12 @@ def may_see(query, key, window):
 
 def rotate(x, places):
     """RoPE: turn each pair of features by an angle that grows with the token's position."""
-    speed = 100.0 ** -torch.linspace(0, 1, x.shape[-1] // 2, dtype=x.dtype, device=x.device)
-    angle, (a, b) = places[:, None] * speed, x.chunk(2, -1)
-    return torch.cat([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], -1)
+    # In fp64 whatever x is: in bf16 all places from 256 on would be rounded, and neighbours one.
+    turns = torch.linspace(0, 1, x.shape[-1] // 2, dtype=torch.float64, device=x.device)
+    angle = places[:, None] * 100.0**-turns
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    a, b = x.chunk(2, -1)
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
 
 
 def project(x, weight, places):

@@ -89,3 +89,15 @@ def test_what_cannot_be_shared_is_refused(
 
 def test_watch_lists_the_metrics_as_they_come(run: Run) -> None:
     assert [*DEMO.watch] == [*run(2)["metrics"]]
+
+
+@pytest.mark.parametrize(("kind", "close"), [("bfloat16", 2**-7), ("float32", 1e-6)])
+def test_rotation_in_any_dtype_is_rounded_once(kind: str, close: float) -> None:
+    import torch
+    from ulysses import rotate
+
+    x = torch.randn(2, 6, 8, generator=torch.Generator().manual_seed(0)).to(getattr(torch, kind))
+    places = torch.tensor([0, 1, 300, 301, 4095, 70_000])
+    ours = rotate(x, places)
+    assert ours.dtype == x.dtype
+    assert (ours - rotate(x.double(), places)).abs().max() < 2 * close
