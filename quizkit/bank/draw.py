@@ -4,6 +4,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
+from random import Random
 
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number
@@ -11,6 +12,9 @@ from quizkit.bank.model import Numeric, Question
 from quizkit.bank.places import put
 
 MOST_DRAWS = 500
+_TRIES = 1000
+FIRST = 0
+"""The seed where nobody is asked: what is shown twice or exported twice has the same numbers."""
 
 
 def draws(question: Numeric) -> Iterator[dict[str, Number]]:
@@ -30,9 +34,43 @@ def fits(question: Numeric, drawn: Mapping[str, Number]) -> bool:
         raise FormulaError(f"`where` at {dict(drawn)}: {error}") from error
 
 
+def draw(question: Numeric, seed: int) -> dict[str, Number]:
+    """The seed's own draw. Raises FormulaError where there is none."""
+    # Not Random.choice: only random() is promised to stay the same from Python to Python.
+    random = Random(f"{seed}:values")  # noqa: S311  a draw, not a secret
+    for _ in range(_TRIES):
+        drawn = {
+            name: values[int(random.random() * len(values))]
+            for name, values in question.params.items()
+        }
+        if fits(question, drawn):
+            return drawn
+    for drawn in draws(question):
+        return drawn
+    raise FormulaError("`where` lets no draw through")
+
+
 def number_of_draws(question: Numeric) -> int:
     """How many combinations there are before `where`."""
     return math.prod(len(values) for values in question.params.values())
+
+
+def show_number(number: Number) -> str:
+    """A number as people write it: whole ones whole, others with six digits."""
+    if isinstance(number, float) and number.is_integer() and abs(number) < 1e15:
+        number = int(number)
+    return str(number) if isinstance(number, int) else f"{number:.6g}"
+
+
+def with_numbers(question: Question, text: str) -> str:
+    """A text of the question with the numbers of its first draw, those that `show` has too."""
+    if not isinstance(question, Numeric):
+        return text
+    try:
+        values = draw(question, FIRST)
+    except FormulaError:
+        return with_letters(question, text)
+    return put(text, lambda name: show_number(values[name]) if name in values else None)
 
 
 def with_letters(question: Question, text: str) -> str:

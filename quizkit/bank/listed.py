@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from quizkit.bank.draw import with_letters
+from quizkit.bank.draw import with_numbers
 from quizkit.bank.model import Choice, Question, Text
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One line of a list. `title` is the prompt's first line, letters for numbers not yet drawn."""
+    """One line of a list. `title` is the prompt's first line, with the numbers of one draw."""
 
     id: str
     topic: str
@@ -40,4 +40,4 @@ def listed(question: Question) -> Listed:
 
 
 def _first(question: Question, prompt: str) -> str:
-    return with_letters(question, prompt).strip().split("\n")[0]
+    return with_numbers(question, prompt).strip().split("\n")[0]

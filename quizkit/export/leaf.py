@@ -4,18 +4,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from quizkit.bank.draw import number_of_draws
+from quizkit.bank.draw import FIRST, number_of_draws, show_number
 from quizkit.bank.functions import Number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Text, Trace
 from quizkit.lab.catalogue import find
 from quizkit.lab.excerpt import Excerpt, excerpt
-from quizkit.tutor.asked import Asked, ask, show_number
+from quizkit.tutor.asked import Asked, ask
 from quizkit.ui.parts import colon, kind
 from quizkit.ui.reading import derived, slip
 from quizkit.words import Lang, say
-
-_SEED = 0
-"""The same cards each time: options keep their places, and numbers are those of one draw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,7 @@ class Leaf:
 
 def leaf(question: Question, lang: Lang) -> Leaf:
     """The question as it is asked once. Raises UsageError or LabError where it cannot be."""
-    asked = ask(question, _SEED, _code(question))
+    asked = ask(question, FIRST, _code(question))
     title = f"{kind(question, lang)} · {say(f'ui.level_{question.level}', lang)}"
     front = [asked.fill(question.prompt, lang), *_given(asked, lang)]
     back = [*_key(asked, lang), *_told(asked, lang)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
-from quizkit.bank.draw import draws, fits
+from quizkit.bank.draw import draw, show_number
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number, Value
 from quizkit.bank.model import Choice, Numeric, Order, Question, Text
@@ -19,8 +19,6 @@ from quizkit.words import Lang
 
 if TYPE_CHECKING:  # only `trace` and `bug` show code; the others need not load the laboratory
     from quizkit.lab.excerpt import Excerpt
-
-_TRIES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ def ask(question: Question, seed: int, code: "Excerpt | None" = None) -> Asked:
     values: Mapping[str, Number] = {}
     if isinstance(question, Numeric):
         try:
-            values = _draw(question, seed)
+            values = draw(question, seed)
             question.answer.number(values)
         except FormulaError as error:
             raise UsageError("question_broken", problems=f"{question.file}: {error}") from error
@@ -78,33 +76,11 @@ def ask(question: Question, seed: int, code: "Excerpt | None" = None) -> Asked:
     return Asked(question, seed, values, order, code)
 
 
-def show_number(number: Number) -> str:
-    """A number as people write it: whole ones whole, others with six digits."""
-    if isinstance(number, float) and number.is_integer() and abs(number) < 1e15:
-        number = int(number)
-    return str(number) if isinstance(number, int) else f"{number:.6g}"
-
-
 def show_value(value: Value) -> str:
     """A number, a truth value or a list of them, as short as is honest."""
     if isinstance(value, list):
         return "[" + ", ".join(show_value(each) for each in value) + "]"
     return str(value) if isinstance(value, bool | str) else show_number(value)
-
-
-def _draw(question: Numeric, seed: int) -> dict[str, Number]:
-    # Not Random.choice: only random() is promised to stay the same from Python to Python.
-    random = Random(f"{seed}:values")  # noqa: S311  a draw, not a secret
-    for _ in range(_TRIES):
-        drawn = {
-            name: values[int(random.random() * len(values))]
-            for name, values in question.params.items()
-        }
-        if fits(question, drawn):
-            return drawn
-    for drawn in draws(question):
-        return drawn
-    raise FormulaError("`where` lets no draw through")
 
 
 def _shuffled(count: int, seed: int) -> tuple[int, ...]:

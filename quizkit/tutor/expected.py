@@ -1,7 +1,8 @@
 """The right answer of an asking, as it is shown."""
 
+from quizkit.bank.draw import show_number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Text, Trace
-from quizkit.tutor.asked import Asked, show_number
+from quizkit.tutor.asked import Asked
 from quizkit.words import say
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
+from quizkit.bank.draw import show_number
 from quizkit.bank.evidence import folded
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number, is_number
 from quizkit.bank.model import Cloze, Gap, Numeric, Question, Trace, Trap
-from quizkit.tutor.asked import Asked, show_number
+from quizkit.tutor.asked import Asked
 from quizkit.tutor.expected import expected
 from quizkit.tutor.letters import formula, same
 from quizkit.tutor.measure import Measure, in_base, read_measure

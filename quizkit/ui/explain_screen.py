@@ -7,10 +7,10 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
+from quizkit.bank.draw import show_number
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.model import Choice, Essay, Numeric, Option, Question
 from quizkit.bank.model import Text as Said
-from quizkit.tutor.asked import show_number
 from quizkit.tutor.desk import Moment
 from quizkit.ui.draft import Draft
 from quizkit.ui.inline import inline

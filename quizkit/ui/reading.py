@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from rich.console import Group, RenderableType
 from rich.text import Text as Line
 
-from quizkit.bank.draw import number_of_draws
+from quizkit.bank.draw import FIRST, number_of_draws, show_number
 from quizkit.bank.formula import Formula, FormulaError
 from quizkit.bank.model import (
     Bug,
@@ -23,15 +23,12 @@ from quizkit.bank.model import (
 from quizkit.calc import sheets
 from quizkit.lab.catalogue import find
 from quizkit.lab.excerpt import excerpt
-from quizkit.tutor.asked import Asked, ask, show_number
+from quizkit.tutor.asked import Asked, ask
 from quizkit.ui.code import listing
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
 from quizkit.ui.parts import below, colon, kind
 from quizkit.words import Lang, listed, say
-
-_SEED = 0
-"""Whoever shows a question twice sees the same numbers; exported cards have them too."""
 
 
 def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType:
@@ -39,7 +36,7 @@ def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType
 
     Raises UsageError where no number can be drawn.
     """
-    asked = ask(question, _SEED)
+    asked = ask(question, FIRST)
     parts: list[RenderableType] = [Line(_heading(question, lang), style="bold"), Line("")]
     parts += [_told(asked, question.prompt, lang, plain), Line("")]
     parts += list(_key(asked, lang, plain))

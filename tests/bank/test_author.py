@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from quizkit.bank.draw import with_letters
+from quizkit.bank.draw import FIRST, draw, show_number, with_letters
 from quizkit.bank.lint import lint
+from quizkit.bank.listed import listed
 from quizkit.bank.model import KINDS, Kind, Numeric, Problem
 from quizkit.bank.places import places
 from quizkit.bank.reader import Bank, read
@@ -68,6 +69,20 @@ def test_the_schema_refuses_what_the_reader_refuses(old: str, new: str):
     assert [*validator.iter_errors(resolved(text))] == []
     assert text.count(old) == 1
     assert [*validator.iter_errors(resolved(text.replace(old, new)))] != []
+
+
+def test_a_list_names_a_question_by_the_numbers_that_show_has(shipped: Bank):
+    drawn = [q for q in shipped.questions.values() if isinstance(q, Numeric)]
+    for question in drawn:
+        title, values = listed(question).title, draw(question, FIRST)
+        for lang in ("zh", "en"):
+            assert not places(title[lang]), question.id
+            line = question.prompt[lang].strip().split("\n")[0]
+            for name in places(line) & values.keys():
+                assert show_number(values[name]) in title[lang], question.id
+    # Not "layers layers" and "bB parameters".
+    english = [listed(question).title.en for question in drawn]
+    assert not [each for each in english if re.search(r"\b([a-z]+) \1\b|\b[a-z]B\b", each)]
 
 
 def test_a_question_without_its_numbers_is_read_with_letters(shipped: Bank):

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from quizkit.bank.draw import number_of_draws
+from quizkit.bank.draw import number_of_draws, show_number
 from quizkit.bank.model import Essay, Numeric
 from quizkit.bank.reader import Bank
-from quizkit.tutor.asked import ask, show_number
+from quizkit.tutor.asked import ask
 from quizkit.ui.reading import whole
 from quizkit.words import Lang, say
 
