@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import choose_topics, language, tell
+from quizkit.cli.common import choose_topics, language, tell, unknown_question
 from quizkit.cli.flags import flags
 from quizkit.cli.options import Json, Spoken
 
@@ -82,6 +82,7 @@ def new(
     import re
 
     from quizkit.bank.model import KINDS, Kind
+    from quizkit.bank.retired import read_retired
     from quizkit.bank.template import template
     from quizkit.errors import UsageError
     from quizkit.near import nearest
@@ -94,6 +95,9 @@ def new(
         raise UsageError("kind", name=kind, hint=nearest(kind, KINDS))
     if not re.fullmatch(r"[a-z0-9_-]+/[a-z0-9-]+", name):
         raise UsageError("question_name", name=name)
+    gone = read_retired(bank or QUESTIONS, [])
+    if name in gone:  # answers to it in a diary are to the question that went
+        raise unknown_question(name, (), gone)
     path = (bank or QUESTIONS) / f"{name}.yaml"
     if path.exists():
         raise UsageError("question_there", path=path)

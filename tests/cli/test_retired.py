@@ -100,6 +100,13 @@ def test_who_names_it_is_told_why_and_what_to_take(run: Run, command: str, lang:
     assert done.stderr.endswith(said), done.stderr
 
 
+def test_a_new_question_does_not_take_its_id(run: Run, bank: Path):
+    done = run("bank", "new", "alpha/old", "--kind", "choice", "--lang", "en")
+    assert done.returncode == 2
+    assert "alpha/old is retired" in done.stderr
+    assert not (bank / "alpha" / "old.yaml").exists()
+
+
 def test_a_question_of_that_name_that_is_still_there_counts(run: Run, bank: Path):
     (bank / "alpha" / "old.yaml").write_text(QUESTION)
     assert run("show", "alpha/old").returncode == 0
@@ -155,6 +162,7 @@ def test_a_plan_is_made_without_it(run: Run):
 def test_learn_goes_on_without_it(run: Run):
     done = run("learn", "alpha", "--json", given=json.dumps({"command": "quit"}) + "\n")
     assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[0])["page"]["title"] == "Alpha"
     assert "alpha/old" not in done.stdout
 
 
