@@ -290,14 +290,22 @@ def torchs(model, x, orders, caps, **options):
     from torch.nn.parallel import distributed as ddp
 
     place = torch.device("cpu") if dist.get_backend() == "gloo" else device()
-    before = dist._DEFAULT_FIRST_BUCKET_BYTES, ddp._DEFAULT_BUCKET_CAP_MB
+
+    class Small(ddp.DistributedDataParallel):
+        """Before torch 2.13 the default of 25 MiB stands in the constructor."""
+
+        def _ddp_init_helper(self, *args, **kwargs):
+            self.bucket_bytes_cap = caps[-1]
+            super()._ddp_init_helper(*args, **kwargs)
+
+    before = dist._DEFAULT_FIRST_BUCKET_BYTES, getattr(ddp, "_DEFAULT_BUCKET_CAP_MB", 25)
     # Defaults of 1 and 25 MiB give way to smaller ones, which are quicker to look at.
     dist._DEFAULT_FIRST_BUCKET_BYTES, ddp._DEFAULT_BUCKET_CAP_MB = caps[0], caps[-1] / 2**20
     replica, seen, shared_by = deepcopy(model).to(place), [], []
     number = {weight: i for i, weight in enumerate(replica.weights)}
     if "find_unused_parameters" in options:  # it warns if it finds none
         replica.unused = torch.nn.Parameter(torch.empty(0, dtype=torch.float64, device=place))
-    module = ddp.DistributedDataParallel(replica, **options)
+    module = Small(replica, **options)
     dist._DEFAULT_FIRST_BUCKET_BYTES, ddp._DEFAULT_BUCKET_CAP_MB = before
 
     def hook(_, bucket):
