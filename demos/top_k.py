@@ -134,8 +134,9 @@ def hook(topk, bucket):
     # One bucket, one residual. With more of them, each has its own, and not from the first step
     # on: after it DDP deals its weights to buckets anew.
     mean = topk.total(bucket.buffer().to(device())) / ranks()
-    done = torch.futures.Future()
-    done.set_result(mean.to(bucket.buffer().device))
+    there = bucket.buffer().device
+    done = torch.futures.Future(devices=[] if there.type == "cpu" else [there])
+    done.set_result(mean.to(there))
     return done
 
 

@@ -153,6 +153,17 @@ def test_one_gpu_is_one_rank_of_nccl_and_shared_by_the_others():
     assert [run.state for run in many if run.device == "nccl"] == [f"nccl × {n}" for n in (1, 2, 4)]
 
 
+def test_the_page_says_there_is_none_for_as_long_as_there_is_none():
+    kept = sorted((DEMOS.parent / "tests" / "gpu_records").glob("*.json"))
+    page = " ".join((DEMOS / "README.md").read_text(encoding="utf-8").split())
+    assert ("no demo has run on a GPU so far" in page) == (kept == [])
+    for path in kept:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        assert record["schema"] == gpu_record.SCHEMA
+        assert not record["rehearsal"]
+        assert record["machine"]["gpus"]
+
+
 def test_each_state_is_what_the_bench_would_choose():
     for run in gpu_record.wanted("cuda", 1, ["flash"], gpu_record.RANKS):
         asked = "cuda" if run.device == "nccl" else run.device

@@ -213,6 +213,20 @@ def install(nccl: bool, host_only: bool) -> None:
     Tensor.to, Tensor.numpy, Tensor.__deepcopy__ = sent_to, read, copied  # pyright: ignore
     Tensor.cpu = lambda self: moved(self, False)  # pyright: ignore
     Tensor.cuda = lambda self, *_: moved(self, True)  # pyright: ignore
+
+    class Future(torch.futures.Future[Any]):
+        """One that must have been told of the devices of what it will hold."""
+
+        def __init__(self, *, devices: Any = None) -> None:
+            super().__init__()
+            self._devices = [torch.device(each) for each in devices or ()]
+
+        def set_result(self, result: Any) -> None:
+            if any(t.device not in self._devices for t in tree_leaves(result) if on_gpu(t)):
+                raise WrongPlaceError("a future must be told of the device of what it will hold")
+            super().set_result(result)
+
+    torch.futures.Future = Future  # pyright: ignore
     torch.Generator = Generator  # pyright: ignore
     torch.cuda.synchronize = lambda *_: None
     torch.cuda.current_stream = lambda *_: SimpleNamespace(synchronize=lambda: None)
