@@ -31,6 +31,7 @@ _EQUALS = re.compile(r"\s*(?:≈|≃|(?<![<>=!])=(?!=))\s*")
 _TOKEN = re.compile(rf"\s*({_LITERAL}|\*\*|[-+*/()])")
 # "1,234,567" and "1 000 000", but not "0,273", which is a decimal comma.
 _GROUPED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?![\d,])")
+_LETTER = re.compile(r"[A-Za-z]")
 _COMMAS = re.compile(r"\d+(?:,\d+)+")
 
 
@@ -45,11 +46,13 @@ def tidy(text: str) -> str:
 def split_number(text: str) -> tuple[float, str] | None:
     """The number a tidied text begins with and what follows it, or None if there is no number.
 
-    Of `3/11 ≈ 0.27` it is the first, where the last is the same rounded; else there is none.
+    Of `3/11 ≈ 0.27` it is the first, where the last is the same rounded; else there is none. What
+    is in letters is passed over: `(p-1)/(m+p-1) = 3/11`.
     """
     if len(text) > LONGEST:
         return None
     *steps, last = _EQUALS.split(_OR_SO.sub("", _ABOUT.sub("", text)))
+    steps = [step for step in steps if _split(step) or not _LETTER.search(step)]
     found, before = _split(last), [_split(step) for step in steps]
     if not steps or found is None:
         return found

@@ -25,8 +25,19 @@ _NUMBERS = (
     "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
     "nineteen",
 )  # fmt: skip
-_SPELT = {word: str(n) for n, word in enumerate(_NUMBERS)}
-_IN_WORDS = re.compile(rf"(?<![a-z])(?:{'|'.join(_NUMBERS)})(?![a-z])", re.IGNORECASE)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_SPELT = {
+    **{word: str(n) for n, word in enumerate(_NUMBERS)},
+    **{ten: str(10 * n) for n, ten in enumerate(_TENS, start=2)},
+    **{
+        f"{ten}{dash}{_NUMBERS[one]}": str(10 * n + one)
+        for n, ten in enumerate(_TENS, start=2)
+        for one in range(1, 10)
+        for dash in "- "
+    },
+}
+_LONGEST_FIRST = "|".join(sorted(_SPELT, key=len, reverse=True))
+_IN_WORDS = re.compile(rf"(?<![a-z])(?:{_LONGEST_FIRST})(?![a-z])", re.IGNORECASE)
 _COUNTERS = ("倍", "x", "个", "times")
 
 
