@@ -1,5 +1,6 @@
 """A right answer is right in any spelling; a wrong one is named."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -7,12 +8,13 @@ from typing import cast
 import pytest
 
 from quizkit.bank.evidence import evidence
-from quizkit.bank.formula import parse
-from quizkit.bank.model import Choice, Order, Text, Trap
+from quizkit.bank.formula import FormulaError, parse
+from quizkit.bank.model import Choice, Numeric, Order, Text, Trap
 from quizkit.bank.reader import Bank
 from quizkit.lab.excerpt import Excerpt
 from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.grade import UnreadableError, Verdict, grade
+from quizkit.tutor.typed import near
 
 CODE = Excerpt(
     ("def story():", "    for step in range(n - 1):", "        go()"), 40, frozenset({2})
@@ -407,3 +409,26 @@ def test_a_small_whole_number_may_be_a_word(
     asked = ask(Bank.load(tmp_path).questions["pp/q"], 1)
     given = [*right, *wrong]
     assert [each for each in given if grade(asked, {"first": each}).right] == right
+
+
+def test_no_mistake_passes_as_about_the_answer(shipped: Bank):
+    """Each wrong result of the bank's numbers, rounded to two digits and said to be about so."""
+    tried = 0
+    for question in shipped.questions.values():
+        if not isinstance(question, Numeric):
+            continue
+        asked = ask(question, 1)
+        for trap in question.traps:
+            try:
+                wrong = float(trap.formula.number(asked.values))
+            except FormulaError:
+                continue
+            typed = f"{wrong:.2g}"
+            if near(wrong, asked.answer(), question.within) or near(
+                float(typed), asked.answer(), question.within
+            ):
+                continue  # with these numbers it is the answer, or rounds to it
+            tried += 1
+            with suppress(UnreadableError):
+                assert not grade(asked, f"~{typed} {question.unit}").right, (question.id, typed)
+    assert tried > 150
