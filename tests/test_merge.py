@@ -266,6 +266,7 @@ ODD: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         "answers[2]",
     ),
     "escape": (lambda said: said["answers"][2].update(question="pp/\x1b[2J"), "answers[2]"),
+    "half a character": (lambda said: said["events"][0].update(device="\ud800"), "events[0]"),
     "nested": (lambda said: said["answers"][2].update(given=NESTED), "answers[2]"),
     "note": (lambda said: said["events"][0].update(note="x"), "events[0]"),
     "an empty start": (lambda said: said["events"][0].update(note={}), "events[0]"),

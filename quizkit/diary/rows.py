@@ -28,7 +28,7 @@ _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UT
 _LAST_STORED = (_LAST - _FIRST) // timedelta(milliseconds=1)
 _MOST = 2**63  # what the file's whole numbers end at
 # In a name it would reach the terminal; U+FFFD stands where a byte of it was damaged.
-_NO_NAME = re.compile("[\x00-\x1f\x7f-\x9f\ufffd]").search
+_NO_NAME = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffd]").search
 
 _WORD, _WHOLE, _TRUTH, _NOTHING = str, int, bool, type(None)
 _NUMBER = (int, float)
@@ -170,8 +170,9 @@ def packed(row: Answer) -> Row:
 
 def logged(row: Event) -> Row:
     """An event as the file has it."""
-    note = _storable(json.dumps(row.note, ensure_ascii=False))
-    return row.device, milliseconds(row.at), row.session, row.name, note
+    note = json.dumps(row.note, ensure_ascii=False)
+    values = row.device, milliseconds(row.at), row.session, row.name, note
+    return tuple(_storable(value) for value in values)
 
 
 def milliseconds(time: datetime) -> int:
