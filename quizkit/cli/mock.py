@@ -78,7 +78,7 @@ def _start(
     _still_open(lang)
     with Diary(diary_file()) as diary:
         desk = _desk(json, plain)
-        diary.wait_with(lambda: desk.busy(say("study.diary_waits", lang)))
+        diary.wait_with(lambda: desk.busy(_waits(lang)))
         ledger = begin(script, diary, desk, SystemClock(), lang, minutes)
         if ledger is None:
             tell(say("mock.not_begun", lang), err=True)
@@ -111,7 +111,6 @@ def _resume(
     from quizkit.mock.sitting import load, sittings
     from quizkit.mock.timer import SystemClock
     from quizkit.paths import diary_file
-    from quizkit.words import say
 
     with Diary(diary_file()) as diary:
         every = sittings(diary)
@@ -123,10 +122,16 @@ def _resume(
         if said:
             sitting.lang = lang
         desk = _desk(json, plain)
-        diary.wait_with(lambda: desk.busy(say("study.diary_waits", sitting.lang)))
+        diary.wait_with(lambda: desk.busy(_waits(sitting.lang)))
         ledger = Ledger(diary, SystemClock(), sitting)
         interview = Interview(script, shelf.questions, desk, ledger, resume(ledger))
         _hold(interview, shelf, json, plain)
+
+
+def _waits(lang: "Lang") -> str:
+    from quizkit.words import say
+
+    return f"{say('study.diary_waits', lang)}  {say('ui.stop_run', lang)}"
 
 
 def _hold(interview: "Interview", shelf: "Bank", json: bool, plain: bool) -> None:

@@ -43,13 +43,16 @@ class Sitting:
         """What is asked."""
         return self.asked.question
 
+    def redraft(self, given: object) -> object:
+        """An answer as what it was before it was handed in: an essay is text again."""
+        if isinstance(self.question, Essay) and isinstance(given, Mapping):
+            return cast("Mapping[str, object]", given).get("text")
+        return given
+
     def anew(self) -> "Sitting":
         """The same before it was answered. What was typed can be mended; picks are made anew."""
-        given, draft = self.given, self.given if isinstance(self.given, str) else None
-        if isinstance(given, Mapping):
-            parts = cast("Mapping[str, object]", given)
-            draft = parts.get("text") if isinstance(self.question, Essay) else None
-            draft = dict(parts) if isinstance(self.question, Cloze) else draft
+        typed = isinstance(self.given, str) or isinstance(self.question, Essay | Cloze)
+        draft = self.redraft(self.given) if typed else None
         # A hint that was read stays read.
         again = Sitting(self.turn, self.asked, hints=self.hints, draft=draft, flag=self.flag)
         again.before = self.before

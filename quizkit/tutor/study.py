@@ -177,7 +177,7 @@ class Study:
         told = sitting.asked, self.lang, given.value, verdict, effort
         row = self._tried(sitting, lambda: self._recorder.answer(*told))
         if row is None:
-            sitting.draft = given.value
+            sitting.draft = sitting.redraft(given.value)
             return False
         sitting.given, sitting.verdict, sitting.row = given.value, verdict, row
         # Who thinks in one language and speaks in the other compares with how it is said there.

@@ -302,12 +302,12 @@ WORDS: Words = {
         "en": "{count} questions in reading order, {done} of them answered so far.",
     },
     "diary_waits": {
-        "zh": "答题记录正被另一个程序占用，等它放开（按 Ctrl-C 不再等，写的内容会留着）",
-        "en": "Another program has the diary locked; waiting (Ctrl-C stops the wait; what you wrote stays)",
+        "zh": "另一个程序正占用答题记录，等它放开",
+        "en": "Another program has the diary locked; waiting for it",
     },
     "unwritten": {
-        "zh": "没能记下：{why}。写的内容还在，再试一次即可",
-        "en": "Not written down: {why}. What you wrote is still here; try once more",
+        "zh": "没能记下：{why}。你的作答还在",
+        "en": "Not written down: {why}. Your answer is still here",
     },
     "unsent": {
         "zh": "上次没写完的还在，接着写吧。",

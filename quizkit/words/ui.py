@@ -333,7 +333,7 @@ WORDS: Words = {
         "en": "The run decides nothing: {reason}",
     },
     "running": {"zh": "正在运行", "en": "running"},
-    "stop_run": {"zh": "Ctrl-C 停止这次实测", "en": "Ctrl-C stops the run"},
+    "stop_run": {"zh": "Ctrl-C 停止", "en": "Ctrl-C stops this"},
     # The end.
     "end_day": {"zh": "今天的量做完了", "en": "Today's share is done"},
     "end_all": {"zh": "这一轮做完了", "en": "That was all of it"},

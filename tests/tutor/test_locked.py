@@ -18,6 +18,7 @@ from quizkit.tutor.desk import Command, Given, Interrupted, Moment, Page, Summar
 from quizkit.tutor.lineup import Lineup
 from quizkit.tutor.queue import Queue
 from quizkit.tutor.study import Study
+from quizkit.ui.draft import draft_of
 
 ESSAY = {"text": "GPipe keeps all of them", "points": [], "vetoes": []}
 NOW = datetime(2026, 3, 1, 8, tzinfo=UTC)
@@ -113,7 +114,7 @@ def test_an_answer_that_cannot_be_written_is_still_there(tmp_path: Path, bank: B
     assert study(tmp_path, bank, "pp/essay", desk) == ([ESSAY], [])
     again = desk.met[1]
     assert again.phase == "question"
-    assert again.draft == ESSAY
+    assert draft_of(again).typed == ESSAY["text"]  # what the editor begins with
     assert again.message is not None
     assert again.message[0] == "study.unwritten"
     assert [each.phase for each in desk.met] == ["question", "question", "verdict"]
@@ -127,7 +128,7 @@ def test_who_waits_can_stop_waiting(tmp_path: Path, bank: Bank, monkeypatch: pyt
     monkeypatch.setattr(module, "sleep", interrupted)
     desk = Desk(Given(ESSAY), Given(ESSAY), QUIT, frees="meeting")
     assert study(tmp_path, bank, "pp/essay", desk) == ([ESSAY], [])
-    assert desk.met[1].draft == ESSAY
+    assert desk.met[1].draft == ESSAY["text"]
 
 
 @pytest.mark.parametrize("leaving", [Command("quit", unsent="half"), Interrupted("half")])
