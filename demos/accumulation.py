@@ -39,24 +39,8 @@ Run
 from copy import deepcopy
 from itertools import product
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_sum,
-    run,
-    saved_activations,
-    shared,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Layer, device, everyone, max_error, rank, ranks, ring_sum, saved_activations
 
 import torch
 from torch.nn import BatchNorm1d, LayerNorm

@@ -45,24 +45,9 @@ from contextlib import nullcontext
 from functools import partial
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_gather,
-    ring_scatter_sum,
-    run,
-    saved_activations,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run
+from _bench import all_reduce, device, max_error, rank, ranks, ring_gather, ring_scatter_sum
+from _bench import saved_activations, wire
 
 import torch
 from torch.nn.functional import gelu, linear

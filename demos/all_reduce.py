@@ -42,29 +42,9 @@ Run
 
 from collections.abc import Callable
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    broadcast,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    send,
-    shared,
-    virtual_clock,
-    wire,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import all_reduce, broadcast, device, everyone, exchange, max_error, rank, ranks, recv
+from _bench import send, virtual_clock, wire
 
 import torch
 from torch import Tensor

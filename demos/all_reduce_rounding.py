@@ -49,28 +49,9 @@ Run
     torchrun --nproc-per-node 4 demos/all_reduce_rounding.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    all_gather,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_gather,
-    ring_scatter_sum,
-    ring_sum,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_gather, all_reduce, device, everyone, exchange, max_error, rank, ranks
+from _bench import ring_gather, ring_scatter_sum, ring_sum, wire
 
 import torch
 from torch import Tensor

@@ -43,31 +43,9 @@ Run
 
 from collections.abc import Callable
 
-from _bench import (
-    Break,
-    Flight,
-    Metrics,
-    all_gather,
-    all_reduce,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    isend,
-    max_error,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    send,
-    shared,
-    virtual_clock,
-    wire,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Flight, all_gather, all_reduce, device, everyone, exchange, isend, max_error
+from _bench import rank, ranks, recv, send, virtual_clock, wire
 
 import torch
 from torch import Tensor

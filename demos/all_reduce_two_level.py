@@ -44,27 +44,9 @@ Run
 
 from collections.abc import Callable, Sequence
 
-from _bench import (
-    Break,
-    Metrics,
-    all_gather,
-    all_reduce,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    virtual_clock,
-    wire,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import all_gather, all_reduce, device, everyone, exchange, max_error, rank, ranks
+from _bench import virtual_clock, wire
 
 import torch
 from torch import Tensor

@@ -33,25 +33,8 @@ Run
     torchrun --nproc-per-node 4 demos/all_to_all.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_gather,
-    ring_sum,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import device, everyone, exchange, max_error, rank, ranks, ring_gather, ring_sum, wire
 
 import torch
 import torch.distributed as dist

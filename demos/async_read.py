@@ -26,18 +26,7 @@ Run
     torchrun --nproc-per-node 4 demos/async_read.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    check,
-    counted,
-    everyone,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-)
+from _bench import Break, Metrics, check, counted, refuse, run, shared, everyone, rank, ranks
 
 import torch
 import torch.distributed as dist

@@ -47,25 +47,8 @@ Run
 
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Metrics,
-    broadcast,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    send,
-    shared,
-    virtual_clock,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import broadcast, device, max_error, rank, ranks, recv, send, virtual_clock
 
 import torch
 

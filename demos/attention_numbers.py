@@ -39,21 +39,8 @@ Run
 from math import isfinite
 from typing import Literal
 
-from _bench import (
-    Break,
-    Metrics,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import device, everyone, max_error, rank, ranks
 
 import torch
 from torch import Tensor

@@ -39,24 +39,8 @@ Run
 
 from collections.abc import Callable
 
-from _bench import (
-    Break,
-    Metrics,
-    broadcast,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_gather,
-    ring_sum,
-    run,
-    shared,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import broadcast, device, everyone, max_error, rank, ranks, ring_gather, ring_sum
 
 import torch
 from torch import Tensor

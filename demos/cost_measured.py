@@ -48,29 +48,9 @@ from itertools import takewhile
 from math import inf, log
 from time import perf_counter
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    barrier,
-    check,
-    clocked,
-    computed,
-    counted,
-    device,
-    everyone,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    send,
-    shared,
-    virtual_clock,
-    wire,
-)
+from _bench import Break, Metrics, check, clocked, computed, counted, refuse, run, shared
+from _bench import all_reduce, barrier, device, everyone, exchange, max_error, rank, ranks, recv
+from _bench import send, virtual_clock, wire
 
 import torch
 

@@ -34,27 +34,9 @@ Run
     torchrun --nproc-per-node 4 demos/cost_model.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    clocked,
-    computed,
-    counted,
-    device,
-    everyone,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    send,
-    shared,
-    virtual_clock,
-)
+from _bench import Break, Metrics, check, clocked, computed, counted, refuse, run, shared
+from _bench import all_reduce, device, everyone, exchange, max_error, rank, ranks, recv, send
+from _bench import virtual_clock
 
 import torch
 

@@ -38,25 +38,9 @@ Run
 from contextlib import contextmanager
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    saved_activations,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, device, everyone, exchange, max_error, rank, ranks, saved_activations
+from _bench import wire
 
 import torch
 from torch.nn import Embedding, LayerNorm, Linear

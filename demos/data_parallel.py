@@ -33,25 +33,8 @@ from copy import deepcopy
 from functools import partial
 from threading import Thread
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    broadcast,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_sum,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Layer, broadcast, device, everyone, max_error, rank, ranks, ring_sum, wire
 
 import torch
 from torch.nn.functional import linear, mse_loss

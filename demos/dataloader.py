@@ -34,24 +34,8 @@ from queue import Queue
 from threading import Thread
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Metrics,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_gather,
-    run,
-    shared,
-    virtual_clock,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import device, everyone, max_error, rank, ranks, ring_gather, virtual_clock
 
 import torch
 from torch.nn.functional import mse_loss

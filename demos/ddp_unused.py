@@ -39,24 +39,8 @@ Run
 from copy import deepcopy
 from typing import Literal
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    broadcast,
-    check,
-    compared,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_sum,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, broadcast, device, max_error, rank, ranks, ring_sum, wire
 
 import torch
 import torch.distributed as dist

@@ -37,20 +37,8 @@ import sys
 from datetime import timedelta
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Metrics,
-    check,
-    compared,
-    counted,
-    everyone,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    virtual_clock,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import everyone, rank, ranks, virtual_clock
 
 import torch
 import torch.distributed as dist

@@ -37,22 +37,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    computed,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-)
+from _bench import Break, Metrics, check, compared, computed, counted, refuse, run, shared
+from _bench import all_reduce, device, max_error, rank, ranks
 
 import torch
 from torch import Tensor

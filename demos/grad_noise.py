@@ -40,25 +40,8 @@ Run
     torchrun --nproc-per-node 4 demos/grad_noise.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_gather,
-    ring_sum,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, device, everyone, max_error, rank, ranks, ring_gather, ring_sum, wire
 
 import torch
 from torch import Tensor

@@ -37,27 +37,9 @@ Run
 from copy import deepcopy
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    all_gather,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_sum,
-    run,
-    shared,
-    take_gradient,
-    virtual_clock,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Layer, all_gather, device, everyone, max_error, rank, ranks, ring_sum
+from _bench import take_gradient, virtual_clock
 
 import torch
 from torch.nn.functional import mse_loss

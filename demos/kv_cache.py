@@ -33,20 +33,8 @@ Run
     torchrun --nproc-per-node 4 demos/kv_cache.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run
+from _bench import all_reduce, device, max_error, rank, ranks
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention

@@ -34,23 +34,8 @@ Run
 
 from typing import Literal
 
-from _bench import (
-    Break,
-    Metrics,
-    all_gather,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    take_gradient,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_gather, device, everyone, max_error, rank, ranks, take_gradient
 
 import torch
 from torch.nn.functional import cross_entropy, scaled_dot_product_attention

@@ -36,23 +36,8 @@ Run
     torchrun --nproc-per-node 4 demos/local_sgd.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, device, everyone, max_error, rank, ranks, wire
 
 import torch
 from torch.optim.adam import adam as torch_adam

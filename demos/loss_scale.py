@@ -43,24 +43,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-from _bench import (
-    Break,
-    Metrics,
-    all_gather,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_scatter_sum,
-    run,
-    shared,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_gather, all_reduce, device, everyone, max_error, rank, ranks
+from _bench import ring_scatter_sum
 
 import torch
 from torch import Tensor

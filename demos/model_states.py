@@ -49,22 +49,8 @@ from collections.abc import Callable
 from itertools import product
 from typing import Literal
 
-from _bench import (
-    Break,
-    Metrics,
-    check,
-    compared,
-    counted,
-    device,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import device, exchange, max_error, rank, ranks, wire
 
 import torch
 from torch import Tensor

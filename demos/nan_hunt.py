@@ -44,23 +44,8 @@ from copy import deepcopy
 from types import SimpleNamespace
 from typing import Literal
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    all_reduce,
-    broadcast,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Layer, all_reduce, broadcast, device, everyone, rank, ranks
 
 import torch
 from torch import Tensor

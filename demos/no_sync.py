@@ -43,28 +43,9 @@ from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    all_gather,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    one_process,
-    rank,
-    ranks,
-    refuse,
-    ring_sum,
-    run,
-    shared,
-    virtual_clock,
-    wire,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Layer, all_gather, device, everyone, max_error, one_process, rank, ranks
+from _bench import ring_sum, virtual_clock, wire
 
 import torch
 from torch.nn.functional import mse_loss

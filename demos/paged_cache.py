@@ -33,22 +33,8 @@ Run
 from collections.abc import Iterator
 from hashlib import sha256
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, device, everyone, max_error, rank, ranks
 
 import torch
 from torch import Tensor

@@ -46,23 +46,8 @@ Run
 from functools import partial
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Metrics,
-    all_gather,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_gather, all_reduce, device, everyone, rank, ranks, wire
 
 import torch
 from torch.autograd import grad

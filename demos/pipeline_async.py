@@ -40,29 +40,9 @@ Run
 from copy import deepcopy
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    all_gather,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    isend,
-    max_error,
-    one_process,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    shared,
-    take_gradient,
-    virtual_clock,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Layer, all_gather, device, everyone, isend, max_error, one_process, rank, ranks
+from _bench import recv, take_gradient, virtual_clock
 
 import torch
 from torch.nn.functional import mse_loss

@@ -38,27 +38,9 @@ from functools import partial
 from math import inf
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Metrics,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    isend,
-    max_error,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    saved_activations,
-    shared,
-    take_gradient,
-    virtual_clock,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import device, everyone, isend, max_error, rank, ranks, recv, saved_activations
+from _bench import take_gradient, virtual_clock
 
 import torch
 from torch.nn.functional import mse_loss

@@ -34,32 +34,9 @@ Run
 from copy import deepcopy
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    all_gather,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    isend,
-    max_error,
-    one_process,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    saved_activations,
-    shared,
-    take_gradient,
-    virtual_clock,
-    wire,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Layer, all_gather, device, everyone, exchange, isend, max_error, one_process
+from _bench import rank, ranks, recv, saved_activations, take_gradient, virtual_clock, wire
 
 import torch
 from torch.nn.functional import mse_loss, pad

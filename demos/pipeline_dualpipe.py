@@ -32,30 +32,9 @@ from collections import Counter, deque
 from copy import deepcopy
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    barrier,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    isend,
-    max_error,
-    one_process,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    shared,
-    take_gradient,
-    virtual_clock,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Layer, barrier, device, everyone, exchange, isend, max_error, one_process, rank
+from _bench import ranks, recv, take_gradient, virtual_clock
 
 import torch
 from torch.nn import Sequential

@@ -36,31 +36,9 @@ from copy import deepcopy
 from math import isnan, nan
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    barrier,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    isend,
-    max_error,
-    one_process,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    saved_activations,
-    shared,
-    take_gradient,
-    virtual_clock,
-    wire,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Layer, barrier, device, everyone, isend, max_error, one_process, rank, ranks
+from _bench import recv, saved_activations, take_gradient, virtual_clock, wire
 
 import torch
 from torch.nn import Sequential

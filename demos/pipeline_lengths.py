@@ -42,27 +42,9 @@ from math import inf, prod
 from types import SimpleNamespace
 from typing import Literal
 
-from _bench import (
-    Break,
-    Metrics,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    isend,
-    max_error,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    shared,
-    take_gradient,
-    virtual_clock,
-    wire,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import device, everyone, isend, max_error, rank, ranks, recv, take_gradient
+from _bench import virtual_clock, wire
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention

@@ -27,28 +27,9 @@ Run
 from contextlib import contextmanager
 from itertools import accumulate, count
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    isend,
-    max_error,
-    one_process,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    shared,
-    take_gradient,
-    virtual_clock,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Layer, device, everyone, isend, max_error, one_process, rank, ranks, recv
+from _bench import take_gradient, virtual_clock
 
 import torch
 from torch.nn.functional import mse_loss

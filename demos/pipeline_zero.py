@@ -34,26 +34,9 @@ Run
 from collections import namedtuple
 from copy import deepcopy
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    check,
-    compared,
-    counted,
-    device,
-    exchange,
-    isend,
-    max_error,
-    one_process,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    take_gradient,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run
+from _bench import Layer, device, exchange, isend, max_error, one_process, rank, ranks, recv
+from _bench import take_gradient, wire
 
 import torch
 from torch.nn.functional import mse_loss

@@ -42,30 +42,9 @@ from collections import deque
 from copy import deepcopy
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    barrier,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    everyone,
-    isend,
-    max_error,
-    one_process,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    saved_activations,
-    shared,
-    take_gradient,
-    virtual_clock,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Layer, barrier, device, everyone, isend, max_error, one_process, rank, ranks
+from _bench import recv, saved_activations, take_gradient, virtual_clock
 
 import torch
 from torch.nn.functional import linear, mse_loss

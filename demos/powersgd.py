@@ -39,24 +39,8 @@ Run
     torchrun --nproc-per-node 4 demos/powersgd.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    all_gather,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    rank,
-    ranks,
-    refuse,
-    ring_sum,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_gather, all_reduce, device, everyone, rank, ranks, ring_sum, wire
 
 import torch
 import torch._dynamo  # DDP wants it: here it is imported once, before the ranks are forked

@@ -35,26 +35,9 @@ Run
     torchrun --nproc-per-node 4 demos/quantised_sum.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    all_gather,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_gather,
-    ring_sum,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_gather, device, everyone, exchange, max_error, rank, ranks, ring_gather
+from _bench import ring_sum, wire
 
 import torch
 import torch._dynamo  # DDP wants it: here it is imported once, before the ranks are forked

@@ -43,23 +43,8 @@ Run
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from _bench import (
-    Break,
-    Metrics,
-    all_gather,
-    check,
-    compared,
-    counted,
-    device,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_gather, device, exchange, max_error, rank, ranks, wire
 
 import torch
 import torch.distributed as dist

@@ -37,23 +37,8 @@ Run
 from types import SimpleNamespace
 from typing import Literal
 
-from _bench import (
-    Break,
-    Metrics,
-    all_gather,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_gather, all_reduce, device, max_error, rank, ranks, wire
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention

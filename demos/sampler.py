@@ -44,22 +44,8 @@ Run
     torchrun --nproc-per-node 4 demos/sampler.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, device, everyone, max_error, rank, ranks
 
 import torch
 from torch.nn.functional import mse_loss

@@ -39,25 +39,9 @@ Run
 
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_scatter_sum,
-    run,
-    saved_activations,
-    shared,
-    shift,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, device, max_error, rank, ranks, ring_scatter_sum, saved_activations
+from _bench import shift, wire
 
 import torch
 from torch.nn.functional import gelu, layer_norm, linear

@@ -38,23 +38,8 @@ Run
 import os
 from collections import namedtuple
 
-from _bench import (
-    Break,
-    Metrics,
-    barrier,
-    check,
-    clocked,
-    compared,
-    counted,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    timed,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import barrier, everyone, max_error, rank, ranks, timed
 
 import torch
 import torch.distributed as dist

@@ -44,26 +44,9 @@ Run
 
 from copy import deepcopy
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    broadcast,
-    check,
-    compared,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_gather,
-    ring_sum,
-    run,
-    shared,
-    take_gradient,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, broadcast, device, max_error, rank, ranks, ring_gather, ring_sum
+from _bench import take_gradient, wire
 
 import torch
 from torch import Tensor

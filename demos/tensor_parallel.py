@@ -33,24 +33,8 @@ Run
 
 from collections import Counter
 
-from _bench import (
-    Break,
-    Metrics,
-    all_gather,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_sum,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_gather, device, everyone, max_error, rank, ranks, ring_sum, wire
 
 import torch
 from torch.nn.functional import gelu, layer_norm, linear

@@ -27,27 +27,9 @@ Run
 
 from copy import deepcopy
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    broadcast,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    isend,
-    max_error,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Layer, broadcast, device, everyone, exchange, isend, max_error, rank, ranks, recv
+from _bench import wire
 
 import torch
 from torch.nn.functional import cross_entropy, embedding

@@ -35,23 +35,8 @@ Run
     torchrun --nproc-per-node 4 demos/top_k.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    check,
-    compared,
-    counted,
-    device,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_sum,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import device, exchange, max_error, rank, ranks, ring_sum, wire
 
 import torch
 import torch._dynamo  # DDP wants it: here it is imported once, before the ranks are forked

@@ -36,21 +36,8 @@ Run
 from functools import partial
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Metrics,
-    check,
-    compared,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_sum,
-    run,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run
+from _bench import device, max_error, rank, ranks, ring_sum, wire
 
 import torch
 from torch.nn.functional import linear, scaled_dot_product_attention, silu

@@ -31,23 +31,8 @@ Run
     torchrun --nproc-per-node 4 demos/tp_cuts.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_gather,
-    ring_sum,
-    run,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run
+from _bench import device, everyone, max_error, rank, ranks, ring_gather, ring_sum, wire
 
 import torch
 from torch.nn.functional import gelu, linear, relu

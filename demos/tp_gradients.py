@@ -30,21 +30,8 @@ Run
     torchrun --nproc-per-node 4 demos/tp_gradients.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run
+from _bench import all_reduce, device, max_error, rank, ranks, wire
 
 import torch
 from torch.nn.functional import linear

@@ -28,23 +28,8 @@ Run
     torchrun --nproc-per-node 4 demos/tp_overlap.py
 """
 
-from _bench import (
-    Break,
-    Metrics,
-    check,
-    clocked,
-    compared,
-    counted,
-    device,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    virtual_clock,
-)
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import device, exchange, max_error, rank, ranks, virtual_clock
 
 import torch
 

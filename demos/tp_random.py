@@ -32,22 +32,8 @@ Run
 from functools import partial
 from math import prod
 
-from _bench import (
-    Break,
-    Metrics,
-    all_gather,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_gather, all_reduce, device, max_error, rank, ranks
 
 import torch
 from torch.nn.functional import gelu, linear

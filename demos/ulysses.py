@@ -35,23 +35,8 @@ Run
 
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Metrics,
-    broadcast,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run
+from _bench import broadcast, device, everyone, exchange, max_error, rank, ranks, wire
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention

@@ -49,25 +49,9 @@ Run
 from copy import deepcopy
 from itertools import count
 
-from _bench import (
-    Break,
-    Layer,
-    Metrics,
-    all_reduce,
-    broadcast,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    take_gradient,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Layer, all_reduce, broadcast, device, everyone, max_error, rank, ranks
+from _bench import take_gradient
 
 import torch
 from torch.distributed.algorithms.join import Join

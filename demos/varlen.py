@@ -44,23 +44,8 @@ from itertools import pairwise
 from math import inf
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    run,
-    shared,
-    take_gradient,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, device, everyone, max_error, rank, ranks, take_gradient
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention

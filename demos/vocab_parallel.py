@@ -37,25 +37,8 @@ Run
 from math import inf
 from types import SimpleNamespace
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    max_error,
-    rank,
-    ranks,
-    refuse,
-    ring_gather,
-    ring_sum,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, device, everyone, max_error, rank, ranks, ring_gather, ring_sum, wire
 
 import torch
 from torch.autograd import grad

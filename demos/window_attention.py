@@ -34,26 +34,8 @@ Run
 from collections import Counter
 from math import inf
 
-from _bench import (
-    Break,
-    Metrics,
-    all_reduce,
-    check,
-    compared,
-    counted,
-    device,
-    everyone,
-    exchange,
-    isend,
-    max_error,
-    rank,
-    ranks,
-    recv,
-    refuse,
-    run,
-    shared,
-    wire,
-)
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, device, everyone, exchange, isend, max_error, rank, ranks, recv, wire
 
 import torch
 from torch.nn.functional import rms_norm, scaled_dot_product_attention
