@@ -19,8 +19,10 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -37,6 +39,8 @@ from _bench.gpu_rows import SCHEMA, Record, Run, bad, row, said, word  # noqa: E
 
 RANKS = (1, 2, 4)
 MORE_RANKS = (1, 2, 4, 8)  # of nccl, as far as there are GPUs
+ENOUGH = 3  # runs of a state that failed while none came through: the others go first
+WORDS = 500  # bytes of what a bench printed last
 MARGIN = 20.0  # seconds a bench may take beyond the time its run has
 
 MACHINE = """
@@ -134,13 +138,14 @@ class Lane:
 
     def _started(self) -> "subprocess.Popen[bytes]":
         self._text = b""
+        self._noise = tempfile.TemporaryFile()  # noqa: SIM115  # what ranks print may tell why
         paths = [str(self._folder), str(HERE.parent)]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "_bench"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._noise,
             env=environment,
             start_new_session=True,  # Ctrl-C is for whoever drives it
         )
@@ -155,7 +160,9 @@ class Lane:
             if not piece:
                 code = child.wait()
                 how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-                raise GoneError(f"the bench is gone ({how})")
+                self._noise.seek(max(0, self._noise.seek(0, os.SEEK_END) - WORDS))
+                said = self._noise.read().decode(errors="replace").strip()
+                raise GoneError(f"the bench is gone ({how})\n{said}".strip())
             self._text += piece
         line, _, self._text = self._text.partition(b"\n")
         return line
@@ -167,6 +174,7 @@ class Lane:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
             child.communicate()
+            self._noise.close()
 
 
 class Rounds:
@@ -179,6 +187,8 @@ class Rounds:
         self._until, self._deadline = until, each
         self._lanes: list[Lane] = []
         self._stop = threading.Event()
+        # How runs ended by state: one that never works must not take the others' time.
+        self._came, self._failed = Counter[str](), Counter[str]()
 
     def go(self, lanes: int) -> None:
         """All of it, or as much as there is time for."""
@@ -211,13 +221,18 @@ class Rounds:
                 thread.join(0.2)  # a join without end would not hear Ctrl-C
 
     def _drive(self, waiting: "queue.SimpleQueue[Run]", alone: bool) -> None:
-        lane = Lane(self._folder)
+        lane, put_off = Lane(self._folder), set[Run]()
         self._lanes.append(lane)
         while not self._stop.is_set():
             try:
                 run = waiting.get_nowait()
             except queue.Empty:
                 break
+            in_vain = self._failed[run.device] >= ENOUGH and not self._came[run.device]
+            if in_vain and run not in put_off:
+                put_off.add(run)
+                waiting.put(run)
+                continue
             room = self._until - time.monotonic()
             if room <= 1:
                 break
@@ -233,9 +248,10 @@ class Rounds:
             if self._stop.is_set():
                 return
             kept = row(run, {"error": {"message": str(gone)}}) | {"outcome": "bench gone"}
-        cut = deadline < self._deadline and bad(kept)
-        if cut:
+        if bad(kept) and (deadline < self._deadline or time.monotonic() > self._until):
             return  # it was given less than its time: that says nothing of it
+        self._came[run.device] += kept["outcome"] == "finished"
+        self._failed[run.device] += kept["outcome"] not in ("finished", "refused")
         if alone:
             before = self._record.rows[run.key]
             keep = ("verdict", "outcome", "failed", "error", "seconds")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 
 from _bench import backend, gpu_record
@@ -183,3 +184,29 @@ def test_a_run_in_another_state_does_not_count():
     assert kept["error"] == (
         "this ran as 'gloo on cpu' and not as 'cuda, shared, staged': no CUDA GPU found"
     )
+
+
+def test_a_state_that_never_works_does_not_take_the_others_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made: list[str] = []
+    told = {"backend": "gloo", "device": "cuda", "staged": True, "ranks": 1, "error": None}
+    told |= {"verdict": "pass", "outcome": "finished", "seconds": 1.0, "checks": []}
+
+    class Lane(gpu_record.Lane):
+        def run(self, run: gpu_record.Run, deadline: float, until: float) -> dict:
+            made.append(run.device)
+            if run.device == "nccl":
+                raise gpu_record.GoneError("no answer")
+            return {"report": told}
+
+    monkeypatch.setattr(gpu_record, "Lane", Lane)
+    demos = [f"demo-{number}" for number in range(6)]
+    todo = gpu_record.wanted("cuda", 1, demos, (1,))
+    record = gpu_record.Record(tmp_path / "record.json", {"rehearsal": False})
+    gpu_record.Rounds(record, todo, tmp_path, time.monotonic() + 60, 5.0).go(1)
+    first, then, again = made[:6], made[6:12], made[12:]
+    assert first == 3 * ["nccl", "shared"]
+    assert then == 3 * ["shared"] + 3 * ["nccl"]
+    assert again == 6 * ["nccl"]  # once more, alone
+    assert len(record.rows) == 12
