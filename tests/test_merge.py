@@ -16,7 +16,7 @@ import pytest
 import started
 
 from quizkit.answer import UNDO, Answer, Event
-from quizkit.diary import LARGEST, Diary, Pages, backups, exported, imported, pages
+from quizkit.diary import Diary, Pages, backups, exchange, exported, imported, pages
 from quizkit.errors import DiaryError
 from quizkit.tutor.memory import Memory
 
@@ -327,13 +327,15 @@ def test_what_is_no_file_is_not_read(tmp_path: Path):
     assert "no regular file" in done.stderr
 
 
-def test_more_than_can_be_an_export_is_not_read(tmp_path: Path):
+def test_more_than_can_be_an_export_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(exchange, "LARGEST", 1000)
     large = tmp_path / "large"
-    with large.open("wb") as file:
-        file.truncate(LARGEST + 1)
-    done = run(tmp_path, "data", "--merge", str(large))
-    assert done.returncode == 4
-    assert f"{LARGEST:,}" in done.stderr
+    large.write_bytes(b" " * 1001)
+    for read in (lambda: pages(large), lambda: imported(large.read_bytes(), str(large))):
+        with pytest.raises(DiaryError) as caught:
+            read()
+        assert caught.value.key == "file_large"
+        assert "1,000" in caught.value.message("en")
 
 
 # Four processes that have the same rows in hand before any of them may begin.

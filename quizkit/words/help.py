@@ -58,7 +58,7 @@ WORDS: Words = {
         "en": "The field's terms in both languages, each with its convention.",
     },
     "data": {
-        "zh": "你的文件：在哪里（默认）、导出、并入另一台机器的记录、删除。",
+        "zh": "你的文件：在哪里（默认）、导出、并入另一台机器的记录、专题重来、删除。",
         "en": "Your files: where they are (the default), what is in them, to merge and to remove them.",
     },
     "config": {
