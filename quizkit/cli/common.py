@@ -61,8 +61,6 @@ def choose_topics(folder: Path, banks: Sequence[Path], wanted: Sequence[str]) ->
 
     Other names that people type are taken; which topic they stand for is said once.
     """
-    import typer
-
     from quizkit.bank.reader import topic_slugs
     from quizkit.cli.aliases import topic_named
     from quizkit.words import say
@@ -71,7 +69,7 @@ def choose_topics(folder: Path, banks: Sequence[Path], wanted: Sequence[str]) ->
     found = {word: topic_named(word, known) for word in wanted}
     for word, topic in found.items():
         if word != topic:
-            typer.echo(say("study.topic_meant", spoken(), name=word, topic=topic), err=True)
+            tell(say("study.topic_meant", spoken(), name=word, topic=topic), err=True)
     return set(found.values()) or None
 
 

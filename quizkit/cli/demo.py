@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import language
+from quizkit.cli.common import language, tell
 from quizkit.cli.options import Json, Plain, Spoken
 from quizkit.interrupt import at_once
 from quizkit.words import Lang
@@ -133,7 +133,7 @@ def _meant(name: str, folder: Path | None, lang: Lang) -> str:
     from quizkit.words import say
 
     if (found := demo_named(name, folder)) != name:
-        typer.echo(say("lab.demo_meant", lang, name=name, demo=found), err=True)
+        tell(say("lab.demo_meant", lang, name=name, demo=found), err=True)
     return found
 
 
