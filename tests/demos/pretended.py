@@ -214,19 +214,19 @@ def install(nccl: bool, host_only: bool) -> None:
     Tensor.cpu = lambda self: moved(self, False)  # pyright: ignore
     Tensor.cuda = lambda self, *_: moved(self, True)  # pyright: ignore
 
-    class Future(torch.futures.Future[Any]):
-        """One that must have been told of the devices of what it will hold."""
+    future = torch.futures.Future
+    begin, set_result = future.__init__, future.set_result
 
-        def __init__(self, *, devices: Any = None) -> None:
-            super().__init__()
-            self._devices = [torch.device(each) for each in devices or ()]
+    def begun(self: Any, *, devices: Any = None) -> None:
+        begin(self)
+        self._told = [torch.device(each) for each in devices or ()]
 
-        def set_result(self, result: Any) -> None:
-            if any(t.device not in self._devices for t in tree_leaves(result) if on_gpu(t)):
-                raise WrongPlaceError("a future must be told of the device of what it will hold")
-            super().set_result(result)
+    def resulted(self: Any, result: Any) -> None:
+        if any(t.device not in self._told for t in tree_leaves(result) if on_gpu(t)):
+            raise WrongPlaceError("a future must be told of the device of what it will hold")
+        set_result(self, result)
 
-    torch.futures.Future = Future  # pyright: ignore
+    future.__init__, future.set_result = begun, resulted
     torch.Generator = Generator  # pyright: ignore
     torch.cuda.synchronize = lambda *_: None
     torch.cuda.current_stream = lambda *_: SimpleNamespace(synchronize=lambda: None)
