@@ -9,8 +9,8 @@ from importlib.util import find_spec
 
 from .interrupt import interrupted
 
-OLDEST_TORCH = (2, 6)
-INSTALL = "pip install 'torch>=2.6' numpy"
+OLDEST_TORCH = (2, 11)
+INSTALL = "pip install 'torch>=2.11' numpy"
 
 
 class MissingError(Exception):
@@ -54,5 +54,5 @@ def torch_version() -> str:
         gc.enable()
     version = torch.__version__.split("+")[0]
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_TORCH:
-        raise MissingError(f"the demos need torch 2.6 or newer, this is {version}: {INSTALL}")
+        raise MissingError(f"the demos need torch 2.11 or newer, this is {version}: {INSTALL}")
     return version

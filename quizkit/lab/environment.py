@@ -17,7 +17,7 @@ print(json.dumps({
     "gpus": torch.cuda.device_count(),
 }))
 """
-OLDEST_TORCH = (2, 6)
+OLDEST_TORCH = (2, 11)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ WORDS: Words = {
         "en": "PyTorch is there but cannot be imported. See why: {python} -c 'import torch'",
     },
     "torch_old": {
-        "zh": "PyTorch 太旧，demo 需要 2.6 以上。升级：{python} -m pip install -U torch",
-        "en": "PyTorch is too old; demos need 2.6 or newer. Upgrade: {python} -m pip install -U torch",
+        "zh": "PyTorch 太旧，demo 需要 2.11 以上。升级：{python} -m pip install -U torch",
+        "en": "PyTorch is too old; demos need 2.11 or newer. Upgrade: {python} -m pip install -U torch",
     },
     "no_gloo": {
         "zh": "这个 PyTorch 没有 gloo，demo 跑不了；换成官方发行的 PyTorch",

@@ -212,14 +212,14 @@ def test_without_torch_the_bench_says_how_to_get_it(programs: Programs):
     reply = json.loads(done.stdout)
     assert done.returncode == 3
     assert reply["error"]["kind"] == "environment"
-    assert "pip install 'torch>=2.6' numpy" in reply["error"]["message"]
+    assert "pip install 'torch>=2.11' numpy" in reply["error"]["message"]
 
 
 def test_without_torch_a_demo_says_how_to_get_it(programs: Programs):
     path = programs.write("faults", FAULTS)
     done = programs.run(sys.executable, "-S", path)
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == "this demo needs torch: pip install 'torch>=2.6' numpy\n"
+    assert done.stderr == "this demo needs torch: pip install 'torch>=2.11' numpy\n"
 
 
 def test_a_torch_that_is_too_old(programs: Programs):
@@ -232,7 +232,7 @@ def test_a_torch_that_is_too_old(programs: Programs):
     path = programs.write("plain", "from _bench import run\ndef main(): ...\nrun(__file__)\n")
     done = programs.run(sys.executable, path)
     assert done.returncode == 3
-    assert done.stderr.startswith("the demos need torch 2.6 or newer, this is 2.5.1: pip install")
+    assert done.stderr.startswith("the demos need torch 2.11 or newer, this is 2.5.1: pip install")
 
 
 def test_without_numpy_nothing_is_said(programs: Programs):
