@@ -225,14 +225,14 @@ def test_without_torch_a_demo_says_how_to_get_it(programs: Programs):
 def test_a_torch_that_is_too_old(programs: Programs):
     old = programs.folder / "old" / "torch"
     old.mkdir(parents=True)
-    (old / "__init__.py").write_text("__version__ = '2.5.1+cu121'\n")
+    (old / "__init__.py").write_text("__version__ = '2.10.0+cu126'\n")
     programs.environment["PYTHONPATH"] = os.pathsep.join(
         [str(old.parent), programs.environment["PYTHONPATH"]]
     )
     path = programs.write("plain", "from _bench import run\ndef main(): ...\nrun(__file__)\n")
     done = programs.run(sys.executable, path)
     assert done.returncode == 3
-    assert done.stderr.startswith("the demos need torch 2.11 or newer, this is 2.5.1: pip install")
+    assert done.stderr.startswith("the demos need torch 2.11 or newer, this is 2.10.0: pip install")
 
 
 def test_without_numpy_nothing_is_said(programs: Programs):
