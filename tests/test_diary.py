@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from errno import EACCES
 from pathlib import Path
 
 import pytest
@@ -417,6 +418,37 @@ def test_erase_leaves_nothing_but_what_is_not_ours(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [other]
     with Diary(path) as diary:
         assert diary.answers() == []
+
+
+def test_erase_follows_a_link_to_where_the_answers_are(tmp_path: Path):
+    far, home = tmp_path / "far", tmp_path / "home"
+    far.mkdir()
+    home.mkdir()
+    there, path = far / "mine.sqlite3", home / "diary.sqlite3"
+    there.touch()
+    path.symlink_to(there)
+    with Diary(path) as diary:
+        diary.append(answer("a"))
+        (home / "diary.sqlite3.v1.backup").touch()
+        assert {there, path} <= {*erase(path)}
+    assert [*far.iterdir(), *home.iterdir()] == []
+
+
+def test_erase_does_not_call_gone_what_it_cannot_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def refused(self: Path, *_: object, **__: object) -> None:
+        raise PermissionError(EACCES, "Permission denied", str(self))
+
+    path = tmp_path / "diary.sqlite3"
+    path.touch()
+    for call in ("unlink", "stat"):  # of a folder to be read only, and of one that is closed
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, call, refused)
+            with pytest.raises(DiaryError, match="Permission denied") as raised:
+                erase(path)
+        assert raised.value.key == "diary_open"
+    assert path.exists()
 
 
 def test_given_is_any_json(tmp_path: Path):

@@ -288,9 +288,20 @@ def backups(path: Path) -> list[Path]:
 
 
 def erase(path: Path) -> list[Path]:
-    """Remove the diary and everything that was kept beside it; what was there is returned."""
-    beside = path.parent.glob(f"{path.name}*")
-    gone = sorted(each for each in beside if each.is_file())
-    for each in gone:
-        each.unlink(missing_ok=True)
+    """Remove the diary and everything that was kept beside it; what was there is returned.
+
+    Raises DiaryError where something stays, or where nobody can tell whether there is anything.
+    """
+    exists(path)
+    final = path.resolve()  # a link is not all there is to remove
+    there = {final.with_name(f"{final.name}{end}") for end in ("", "-wal", "-shm", "-journal")}
+    gone: list[Path] = []
+    try:
+        for each in sorted({*path.parent.glob(f"{path.name}*"), *there}):
+            if each.is_file() or each.is_symlink():
+                each.unlink(missing_ok=True)
+                gone.append(each)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DiaryError("diary_open", file=path, reason=reason) from error
     return gone
