@@ -131,8 +131,11 @@ def read(name: str, text: str, place: str) -> Value:
                 return said.lower() == "true"
             wanted = "true, false"
         case int():
-            if said.isascii() and said.isdigit() and setting.least <= int(said) <= setting.most:
-                return int(said)
+            # Of thousands of digits Python makes no number at all.
+            digits = said.lstrip("0") or "0"
+            fits = said.isascii() and said.isdigit() and len(digits) <= len(str(setting.most))
+            if fits and setting.least <= int(digits) <= setting.most:
+                return int(digits)
             wanted = f"{setting.least}-{setting.most}"
         case tuple():
             inside = said[1:-1] if said.startswith("[") and said.endswith("]") else said

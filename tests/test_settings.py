@@ -59,6 +59,7 @@ def test_a_file_written_by_hand(file: Path, monkeypatch: pytest.MonkeyPatch):
         ("new_per_day: many", "setting_value", ":2: new_per_day cannot be many"),
         ("new_per_day: -1", "setting_value", "can be: 0-1000000"),
         ("new_per_day: 99999999999999999999", "setting_value", "new_per_day"),
+        (f"minutes: {'9' * 5000}", "setting_value", "minutes"),
         ("plain: maybe", "setting_value", "true, false"),
         ("lang: fr", "setting_value", "zh, en"),
         ("new_per_dya: 3", "setting_unknown", "Try: new_per_day."),
