@@ -272,6 +272,14 @@ ODD: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "an empty start": (lambda said: said["events"][0].update(note={}), "events[0]"),
     "an empty end": (lambda said: said["events"][1].update(note={}), "events[1]"),
     "a start of letters": (lambda said: said["events"][0]["note"].update(total="x"), "events[0]"),
+    "a clock beyond all time": (
+        lambda said: said["events"][0]["note"].update(total=1e300),
+        "events[0]",
+    ),
+    "a clock that ran back": (
+        lambda said: said["events"][0]["note"].update(budget=-1),
+        "events[0]",
+    ),
     "an escape in a script": (
         lambda said: said["events"][0]["note"].update(script="\x1b[2J"),
         "events[0]",

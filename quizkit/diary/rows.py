@@ -70,6 +70,9 @@ _CHOICES: Mapping[str, tuple[object, ...]] = {
 _NAMES = frozenset(
     ("uuid", "device", "session", "question", "undoes", "bank_hash", "name", "script")
 )
+# Seconds of an interview, and what stretches them: a clock goes by them.
+_CLOCKED = frozenset(("total", "budget", "scale", "used", "paused", "spent", "charged"))
+_LONGEST = 1e9
 _CLOCK: Mapping[str, tuple[type, ...]] = {"used": _NUMBER, "paused": _NUMBER}
 # What those who write an event say in its note. An event of another name waits for a later version.
 _NOTES: Mapping[str, Mapping[str, tuple[type, ...]]] = {
@@ -214,6 +217,8 @@ def _check(
             fits = math.isfinite(value)
         else:
             fits = kind is not datetime or _FIRST <= value <= _LAST
+        if fits and name in _CLOCKED:
+            fits = 0 <= value <= _LONGEST
         if not fits:
             said = "?" if value is ... else str(value) if kind is datetime else repr(value)
             raise UnusableError(f"{within}{name}: {said:.40}")
