@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from quizkit.answer import Answer, Event
 from quizkit.diary import Diary
@@ -19,6 +19,7 @@ from quizkit.mock.scorecard import Judge
 from quizkit.words import Lang
 
 _WORD = "mock:"
+_LONGEST = 1e9  # seconds; JSON knows Infinity too
 _START = ("script", "lang", "total", "budget", "scale")
 
 
@@ -56,14 +57,15 @@ class Kept:
 
     def _is_sound(self) -> bool:
         # What JSON brought need not be of the types that are written here.
-        heard = cast("object", self.heard)
-        texts: list[object] = [self.station, self.judge, self.typed]
+        heard, judge = cast("object", self.heard), cast("object", self.judge)
+        texts: list[object] = [self.station, self.typed]
         numbers: list[object] = [self.target, self.used, self.paused]
         return (
             isinstance(heard, dict)
             and {"right", "wrong", "score"} <= heard.keys()
             and all(isinstance(each, str) for each in texts)
-            and all(isinstance(each, int | float) for each in numbers)
+            and judge in get_args(Judge)
+            and all(isinstance(each, int | float) and 0 <= each <= _LONGEST for each in numbers)
         )
 
 

@@ -1,6 +1,7 @@
 """The interview as a state machine: scripted desk, scripted clock, a real diary."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -315,3 +316,23 @@ def test_what_is_done_is_done(room):
     assert sitting.card is not None
     assert sitting.card == load(room.diary, sitting.session).card
     assert sitting.card["verdict"] == "pass"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"judge": "x"},
+        {"judge": []},
+        {"used": float("inf")},
+        {"paused": float("nan")},
+        {"target": -1},
+        {"heard": "right"},
+    ],
+)
+def test_an_answer_that_no_interview_wrote_is_passed_by(room, odd):
+    room.begin(room.desk((30, room.right), (5, Left("")))).run()
+    [sitting] = sittings(room.diary)
+    [bubble] = load(room.diary, sitting.session).answers.values()
+    note = "mock:" + json.dumps(json.loads(bubble.note.removeprefix("mock:")) | odd)
+    room.diary.append(replace(bubble, uuid="odd", undoes=bubble.uuid, note=note))
+    assert [row.uuid for row in load(room.diary, sitting.session).answers.values()] == [bubble.uuid]
