@@ -101,8 +101,9 @@ def answered(path: Path) -> int:
 
 
 def said(message: str, code: int) -> int:
-    """One clear line, once: rank 0 speaks, unless it is rank 0 that is missing."""
+    """One clear line, once: rank 0 speaks, unless it is missing or all is well there."""
     rank = os.environ.get("RANK", "0")
-    if rank == "0" or not rank.isdecimal() or "no rank 0" in message:
+    alone = not rank.isdecimal() or "RANK must be" in message or "no rank 0" in message
+    if rank == "0" or alone:
         print(message, file=sys.stderr)
     return code

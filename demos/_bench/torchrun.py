@@ -40,11 +40,12 @@ def numbers() -> tuple[int, int, int]:
             f"RANK and WORLD_SIZE are set, as a launcher does, but not {' and '.join(lacking)}:"
             " start with torchrun, or unset RANK to start ranks from here"
         )
-    if all(value.isdecimal() for value in told.values()):
+    # Of thousands of digits Python makes no number, and of more than nine the store none.
+    if all(value.isdecimal() and len(value) < 10 for value in told.values()):
         rank, world, port = (int(value) for value in told.values())
         if rank < world and 0 < port < 1 << 16:
             return rank, world, port
-    said = ", ".join(f"{name}={value}" for name, value in told.items())
+    said = ", ".join(f"{name}={value:.20}" for name, value in told.items())
     raise load.DemoError(
         f"{said}: RANK must be a number below WORLD_SIZE, MASTER_PORT one below 65536;"
         " start with torchrun, which sets them"
