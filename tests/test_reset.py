@@ -183,6 +183,15 @@ def test_the_command(tmp_path: Path):
     assert met(tmp_path)["dp"] == 1
 
 
+def test_a_topic_by_another_name(tmp_path: Path):
+    with Diary(tmp_path / "diary.sqlite3") as diary:
+        diary.append(row("a", "dp/skipped-branch", 0))
+    for more, count in (((), 0), (("--undo",), 1)):
+        done = run(tmp_path, "data", "--reset", "ddp", "--yes", "--json", *more)
+        said = json.loads(done.stdout)
+        assert (said["topic"], said["after"], met(tmp_path)["dp"]) == ("dp", count, count)
+
+
 @pytest.mark.parametrize(("lang", "word"), [("en", "reset"), ("zh", "重来")])
 def test_at_a_terminal_it_asks(tmp_path: Path, lang: str, word: str):
     with Diary(tmp_path / "diary.sqlite3") as diary:

@@ -171,7 +171,7 @@ def _reset(path: Path, topic: str, undo: bool, yes: bool, json: bool, lang: "Lan
     from quizkit.paths import QUESTIONS
     from quizkit.words import say
 
-    choose_topics(QUESTIONS, [], [topic])
+    (topic,) = choose_topics(QUESTIONS, [], [topic]) or {topic}
     with Diary(path) as diary:
         before = counting(diary, topic)
         if undo:
