@@ -30,7 +30,7 @@ from quizkit.cli import (
     stats,
     study,
 )
-from quizkit.cli.common import language, spoken, tell
+from quizkit.cli.common import columns, language, spoken, tell
 from quizkit.cli.help import dress, word
 from quizkit.interrupt import INTERRUPTED
 from quizkit.words import say
@@ -86,7 +86,12 @@ def start(
         due.due()
         lang, placed = language(), settings()["level"].origin != "default"
         steps = say("study.next_steps", lang)
-        tell("\n" + (steps if placed else say("study.first_step", lang) + "\n" + steps))
+        steps = steps if placed else say("study.first_step", lang) + "\n" + steps
+        if sys.stdout.isatty():
+            from quizkit.ui.linebreak import narrowed
+
+            steps = narrowed(steps, columns(sys.stdout))
+        tell("\n" + steps)
 
 
 def run() -> int:

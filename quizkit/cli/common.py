@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from quizkit.errors import BankError, QuizkitError, UsageError
 from quizkit.settings import glimpse, settings
@@ -44,16 +44,27 @@ def spoken() -> Lang:
 
 def tell(text: str, *, err: bool = False) -> None:
     """Print sentences. On a terminal they break between words; a pipe has each line whole."""
-    import shutil
     import sys
 
     import typer
 
-    if (sys.stderr if err else sys.stdout).isatty():
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
         from quizkit.ui.linebreak import wrapped
 
-        text = wrapped(text, shutil.get_terminal_size().columns)
+        text = wrapped(text, columns(stream))
     typer.echo(text, err=err)
+
+
+def columns(stream: TextIO) -> int:
+    """How wide the terminal is. Python's first stdout, which `shutil` asks, may be gone."""
+    import shutil
+
+    if not os.environ.get("COLUMNS"):
+        with suppress(OSError):
+            if wide := os.get_terminal_size(stream.fileno()).columns:
+                return wide
+    return shutil.get_terminal_size().columns
 
 
 def choose_topics(folder: Path, banks: Sequence[Path], wanted: Sequence[str]) -> set[str] | None:

@@ -2,7 +2,7 @@
 
 import typer
 
-from quizkit.cli.common import language, tell
+from quizkit.cli.common import columns, language, tell
 from quizkit.cli.options import Json, Spoken
 
 
@@ -18,7 +18,6 @@ def doctor(
     """What works here: torch, backends, GPUs, how ranks start, the terminal, your files."""
     import os
     import platform
-    import shutil
     import sys
 
     from quizkit.errors import DiaryError
@@ -41,7 +40,7 @@ def doctor(
         "gpus": found.gpus,
         "start": found.start,
         "terminal": sys.stdout.isatty(),
-        "columns": shutil.get_terminal_size().columns,
+        "columns": columns(sys.stdout),
         "encoding": sys.stdout.encoding,
         "home": folder,
         "home_writable": writable,

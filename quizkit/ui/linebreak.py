@@ -68,6 +68,13 @@ def wrapped(text: str, width: int) -> str:
     return "\n".join(lines)
 
 
+def narrowed(rows: str, width: int) -> str:
+    """Commands beside what they do; what they do below them where a line cannot hold both."""
+    if max(map(cell_len, rows.split("\n"))) <= width:
+        return rows
+    return re.sub(" {2,}", "\n    ", rows)
+
+
 def install() -> None:
     """Make rich use `breaks`. The name replaced is rich's own, so a test pins the result."""
     import rich.text

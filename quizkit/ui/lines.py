@@ -42,7 +42,11 @@ class Lines:
     def read(self, prompt: str = "") -> str | None:
         """The next line without its end, or None where no more will come."""
         self._write(prompt)
-        line = self._source.readline()
+        try:
+            line = self._source.readline()
+        except KeyboardInterrupt:
+            self._write("\n")  # the terminal shows ^C behind the prompt
+            raise
         if not line:
             self._write("\n")
             return None

@@ -10,8 +10,10 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import pexpect
 import pytest
 import started
+from rich.cells import cell_len
 
 QUIZKIT = [sys.executable, "-m", "quizkit"]
 
@@ -245,3 +247,33 @@ def test_without_a_standard_output_there_is_one_sentence(tmp_path: Path):
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1
     assert "stdout" in done.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_narrow_terminal_cuts_no_word(tmp_path: Path, lang: str, unbuffered: str) -> None:
+    env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "QUIZKIT_LANG": lang}
+    env |= {"PYTHONUNBUFFERED": unbuffered}
+    env.pop("COLUMNS", None)
+    for words in ([], ["data", "--reset", "pp", "--undo"]):
+        child = pexpect.spawn(
+            sys.executable,
+            ["-m", "quizkit", *words],
+            env=env,
+            encoding="utf-8",
+            timeout=60,
+            dimensions=(24, 60),
+        )
+        lines = child.read().replace("\r", "").split("\n")
+        assert max(map(cell_len, lines)) <= 60
+        if not words:
+            assert "quizkit place" in lines
+
+
+def test_what_ctrl_c_says_stands_below_the_prompt(tmp_path: Path) -> None:
+    env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
+    words = ["-m", "quizkit", "study", "pp/four-stuck-in-send", "--plain"]
+    child = pexpect.spawn(sys.executable, words, env=env, encoding="utf-8", timeout=60)
+    child.expect("\n> ")
+    child.sendintr()
+    assert "\nLeft; every answer is kept." in child.read().replace("\r", "")
