@@ -98,6 +98,8 @@ def run() -> int:
     """Run the command line; gives the exit code."""
     from quizkit.errors import LabError, QuizkitError
 
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # it was closed: `<&-`
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         return _fail(LabError("file_write", file="stdout", reason=os.strerror(EBADF)))
     try:

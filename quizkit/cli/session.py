@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 
 def open_desk(json: bool, plain: bool, lang: "Lang") -> "Desk":
     """Where questions are shown and answered: a screen, lines, or JSON lines."""
-    import os
     import sys
 
-    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # it was closed: `<&-`
-        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
     if json:
         from quizkit.ui.json_desk import JsonDesk
 

@@ -238,6 +238,24 @@ def test_what_is_flagged_is_listed_until_the_flag_is_taken_off(tmp_path: Path):
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
 
 
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("data --merge -", 4),
+        ("data --erase", 2),
+        ("data --reset pp", 2),
+        ("mock pipeline-screen", 130),
+        ("study", 0),
+    ],
+)
+def test_a_standard_input_that_is_closed_has_ended(tmp_path: Path, words: str, code: int):
+    env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
+    line = ["bash", "-c", f"exec {' '.join(QUIZKIT)} {words} <&-"]
+    done = subprocess.run(line, capture_output=True, text=True, env=env, timeout=60, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_without_a_standard_output_there_is_one_sentence(tmp_path: Path):
     env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
     line = f"{' '.join(QUIZKIT)} study </dev/null >&-"
