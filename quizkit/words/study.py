@@ -155,7 +155,7 @@ WORDS: Words = {
         "en": "- questions of level {level}: {right} of {count} right",
     },
     "placed_low": {
-        "zh": "第 1 级也还没站住，就从最基础的开始。",
+        "zh": "第 1 级的题也还答不稳，就从最基础的开始。",
         "en": "Level 1 does not hold yet either, so it begins with the basics.",
     },
     "placed_unlikely": {
