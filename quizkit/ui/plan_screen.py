@@ -93,6 +93,8 @@ def _average(of: Sequence[float]) -> str:
 def _notes(found: Outlook, told: Told, lang: Lang) -> Iterable[str]:
     today, due = found.days[0][1], found.due[0]
     reviews = sum(name in found.late for name in today.reviews)
+    if any(found.due) and told.aim.minutes:
+        yield say("plan.dues", lang)
     if due > reviews and told.aim.minutes:
         yield say("plan.left_due", lang, due=due, reviews=reviews)
     if not told.aim.minutes:

@@ -58,9 +58,13 @@ WORDS: Words = {
         "zh": "加时间也差不多了。现在更值的是开口练：quizkit mock",
         "en": "More minutes would hardly add to it. What does now is saying it aloud: quizkit mock",
     },
+    "dues": {
+        "zh": "“到期”按现在的记录算，和 quizkit stats 里的一样；“复习”是计划安排的，不一定等于到期的题数。",
+        "en": "'due' is what quizkit stats says, by your answers so far; 'reviews' is what the plan chose, which may be fewer or more.",
+    },
     "left_due": {
-        "zh": "“到期”和 quizkit stats 里的一样。今天到期 {due} 题，计划复习其中 {reviews} 题：每分钟都给到面试那天收益最大的题，其余没排上。",
-        "en": "'due' is what quizkit stats says. Of {due} due today the plan reviews {reviews}: each minute goes to what it adds most to on the interview's day, and the others found no room.",
+        "zh": "今天到期 {due} 题，计划复习其中 {reviews} 题：每分钟都给到面试那天收益最大的题，其余没排上。",
+        "en": "Of {due} due today the plan reviews {reviews}: each minute goes to what it adds most to on the interview's day, and the others found no room.",
     },
     "no_minutes": {
         "zh": "0 分钟就什么都不练。给个时间：--minutes 30",

@@ -118,6 +118,14 @@ def test_on_the_screen(quizkit: Quizkit, lang: str, words: list[str]):
     assert wide == []
 
 
+def test_due_and_reviews_are_told_apart_once_something_falls_due(tmp_path: Path):
+    quizkit, words = Quizkit(tmp_path), ("plan", "--interview", ahead(9), "--lang", "en")
+    said = "'reviews' is what the plan chose"
+    assert said not in " ".join(quizkit.run(*words).stdout.split())
+    quizkit.run("study", "alpha/q0", given="\n\n")
+    assert said in " ".join(quizkit.run(*words).stdout.split())
+
+
 def test_a_minute_that_holds_no_question_is_not_called_idle(quizkit: Quizkit):
     done = quizkit.run("plan", "--interview", ahead(9), "--minutes", "1", "--lang", "en")
     text = " ".join(done.stdout.split())
