@@ -8,7 +8,7 @@ from quizkit.lab.catalogue import Demo, catalogue
 from quizkit.paths import DEMOS, QUESTIONS
 from quizkit.ui.demo_words import demo_words
 from quizkit.ui.keymap import KEYMAP, Binding, State, chord_name
-from quizkit.words import Lang
+from quizkit.words import Lang, say
 
 ROOT = DEMOS.parent
 MADE = "<!-- Made by `python tests/pages/pages.py`. -->"
@@ -54,6 +54,15 @@ chords; line by line (`--plain`, no terminal) they are a colon and the key.""",
 逐行模式（`--plain` 或没有终端）下，命令是冒号加键。""",
 }
 
+TERMINAL = (
+    ("Ctrl-D", True, "leave"),
+    ("Ctrl-_", True, "retract"),
+    ("Ctrl-L", False, "redraw"),
+    ("Ctrl-Z", False, "pause"),
+    ("Ctrl-C", False, "interrupt"),
+)
+"""Keys that a terminal has by itself: the chord, whether only where text is typed, its words."""
+
 FIRST = ("pipeline", "ring-attention", "tensor-parallel", "flash", "all-reduce")
 """The demos to read first: the idea is told in the order of the story, one screen after another."""
 
@@ -65,7 +74,13 @@ def keys_page() -> str:
 
 def _keys(lang: Lang) -> list[str]:
     head = [KEYS_INTRO[lang], "", _row(COLUMNS[lang]), _row(["---"] * len(COLUMNS[lang]))]
-    return [*head, *dict.fromkeys(_row(_cells(each, lang)) for each in KEYMAP)]
+    own = [_row(_own(chord, typing, words, lang)) for chord, typing, words in TERMINAL]
+    return [*head, *dict.fromkeys(_row(_cells(each, lang)) for each in KEYMAP), *own]
+
+
+def _own(chord: str, typing: bool, words: str, lang: Lang) -> list[str]:
+    when = WHEN[lang]["type"] if typing else ALWAYS[lang]
+    return [when, "" if typing else f"`{chord}`", f"`{chord}`", "", say(f"ui.does_{words}", lang)]
 
 
 def _cells(binding: Binding, lang: Lang) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from quizkit.lab.catalogue import catalogue, names
 from quizkit.paths import DEMOS
-from quizkit.ui.keymap import KEYMAP
+from quizkit.ui.keymap import KEYMAP, explained
 from quizkit.words import Lang
 
 LANGS: tuple[Lang, Lang] = ("en", "zh")
@@ -31,6 +31,8 @@ def test_the_page_of_keys_has_every_key_once_and_says_when(lang: Lang):
         named = [r for r in named if bool(r[1].strip()) == bool(binding.keys)]
         assert len(named) == 1, binding
         assert binding.chord.startswith("c-") == ("Ctrl-" in named[0][2])
+    for state in ("pick", "type"):  # what ? lists there, the terminal's own keys included
+        assert {does for _, does in explained(state, lang)} <= {row[-1] for row in cells}
     pressed = [(row[0], row[1]) for row in cells if row[1].strip()]
     assert len(pressed) == len({*pressed})  # one key means one thing in one state
 
