@@ -19,9 +19,9 @@ def _offer(
         from quizkit.errors import QuizkitError
 
         try:
-            known = {name: name for name in names()}
+            known = {*names()}
             if incomplete:  # else what there is, and not what else it is called
-                known = {also: name for name in known for also in others.get(name, ())} | known
+                known |= {also for name in known for also in others.get(name, ())}
             return sorted(name for name in known if name.startswith(incomplete))
         except (QuizkitError, OSError):
             return []  # a shell that completes has no place for a message
