@@ -17,7 +17,7 @@ from .body import GRACE, HEAD
 START_LIMIT = 120.0  # seconds for all ranks to join; the run's own deadline counts from then
 LONGEST = 86400.0  # seconds a run may be given; the system cannot wait for much more at once
 TICK = 1.0  # seconds between two looks at the clock while ranks run
-STOPPED = 0.25  # seconds a look may come late: more, and we did not run meanwhile
+STOPPED = 0.25  # seconds a look at the clock may come late: more, and we did not run meanwhile
 TAIL = 4096  # bytes of what a rank printed last, kept for the report
 
 Others = Mapping[int, Callable[[], bool]]
@@ -135,7 +135,8 @@ def attended(started: list[Started], deadline: float, others: Others) -> tuple[f
     Time in which nothing here ran (Ctrl-Z stops the ranks too, then `fg`) is not counted.
     """
     allowed, failed = START_LIMIT, False
-    limit = time.monotonic() + allowed
+    due = time.monotonic()  # when the clock is looked at next
+    limit = due + allowed
     with selectors.DefaultSelector() as selector:
         for each in started:
             selector.register(each.results, selectors.EVENT_READ, (each, each.hear))
@@ -145,10 +146,11 @@ def attended(started: list[Started], deadline: float, others: Others) -> tuple[f
         gone = 0
         while gone < len(started):
             now = time.monotonic()
+            limit += lost(now - due)  # stopped while we listened
             wait = max(0.0, min(limit - now, TICK))
             events = selector.select(wait)
-            if (late := time.monotonic() - now - wait) > STOPPED:
-                limit += late
+            due = time.monotonic()
+            limit += lost(due - now - wait)  # stopped while we waited
             if not events and limit <= now:
                 return None if failed else allowed, False
             for key, _ in events:
@@ -168,6 +170,11 @@ def attended(started: list[Started], deadline: float, others: Others) -> tuple[f
             elif not failed and allowed != deadline and all(each.ready for each in started):
                 allowed, limit = deadline, time.monotonic() + deadline
     return None, False
+
+
+def lost(late: float) -> float:
+    """Seconds in which we did not run, if the clock was looked at `late` by so many."""
+    return late if late > STOPPED else 0.0
 
 
 def take_stacks(started: list[Started]) -> None:

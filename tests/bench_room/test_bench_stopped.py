@@ -1,9 +1,15 @@
 """Somebody stops a program: one line, the right exit code, and no rank that stays."""
 
+import json
 import os
 import signal
 import sys
+import threading
 import time
+
+from _bench import stop
+from _bench.blame import Ending
+from _bench.body import HEAD
 
 import pytest
 
@@ -142,3 +148,24 @@ def test_time_in_which_nobody_ran_does_not_count(programs: Programs):
         os.killpg(process.pid, signal.SIGCONT)
         out, _ = process.communicate(timeout=30)
     assert (process.returncode, out.splitlines()[-1]) == (0, "pass (finished)")
+
+
+def test_nor_does_time_lost_between_two_looks_at_the_ranks(monkeypatch: pytest.MonkeyPatch):
+    """SIGSTOP comes at any instruction: here while the ranks' words are being taken."""
+    skipped = 0.0
+    real = time.monotonic
+    monkeypatch.setattr(stop.time, "monotonic", lambda: real() + skipped)
+    (results, speaks), (output, _), (asked, asks) = os.pipe(), os.pipe(), os.pipe()
+    rank = stop.Started(-1, results, output, -1, Ending(0), -1)
+    said = json.dumps({"kind": "returned", "at": 0.0}).encode()
+
+    def listened() -> bool:
+        nonlocal skipped
+        os.read(asked, 1)
+        skipped = 10 * stop.START_LIMIT
+        threading.Timer(0.05, os.write, (speaks, HEAD.pack(len(said)) + said)).start()
+        return False
+
+    os.write(asks, b"!")
+    assert stop.attended([rank], 60.0, {asked: listened}) == (None, False)
+    assert rank.ending.kind == "returned"
