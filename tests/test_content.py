@@ -6,8 +6,8 @@ from graphlib import TopologicalSorter
 
 import pytest
 
+from quizkit.bank.common import common_questions
 from quizkit.bank.evidence import evidence
-from quizkit.bank.lint import common_questions
 from quizkit.bank.model import Bug, Essay, Trace
 from quizkit.bank.reader import Bank
 from quizkit.cli.laboratory import Laboratory

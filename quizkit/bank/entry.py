@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from quizkit.bank.model import Choice, Essay, Numeric, Question
+from quizkit.bank.model import Bug, Choice, Essay, Numeric, Question
 from quizkit.bank.reading_time import asking_time, telling_time
 
 
@@ -60,3 +60,23 @@ def myths_of(question: Question) -> Iterator[tuple[str, str]]:
         case _:
             found = []
     yield from ((place, myth) for place, myth in found if myth)
+
+
+def covers_of(question: Question) -> Iterator[tuple[str, str]]:
+    """(place, name) of every part that the question states, rubric points' own included."""
+    yield from ((f"covers.{index}", name) for index, name in enumerate(question.covers))
+    match question:
+        case Essay(rubric=points):
+            place = "rubric"
+        case Bug(reasons=points):
+            place = "reasons"
+        case _:
+            return
+    for index, point in enumerate(points):
+        for at, name in enumerate(point.covers):
+            yield f"{place}.{index}.covers.{at}", name
+
+
+def parts_of(question: Question) -> tuple[str, ...]:
+    """The parts of common questions that the question states, each once."""
+    return tuple(dict.fromkeys(name for _, name in covers_of(question)))

@@ -10,7 +10,7 @@ from pathlib import Path
 from quizkit import __version__
 from quizkit.bank.entry import Entry
 
-RECIPE = 7
+RECIPE = 8
 """Counts up whenever the same files would make other lines."""
 
 _MAPPED = 1 << 30  # bytes

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 from quizkit.bank.build import Builder, unknown
+from quizkit.bank.common import COMMON, common_questions, cover_problems
 from quizkit.bank.draw import MOST_DRAWS, draws, number_of_draws
 from quizkit.bank.entry import myths_of
 from quizkit.bank.evidence import evidence
@@ -25,7 +25,7 @@ from quizkit.bank.model import (
     Topic,
 )
 from quizkit.bank.nodes import compose
-from quizkit.bank.reader import Bank
+from quizkit.bank.reader import Bank, read_file
 from quizkit.bank.retired import no_question, retired_problems
 from quizkit.bank.rules import Rule
 
@@ -34,14 +34,9 @@ FIRST_SHARE = 0.6  # of the keys may stand at one listed position
 ENOUGH = 10  # questions before a share means anything
 
 
-def common_questions(folder: Path, problems: list[Problem]) -> Mapping[str, CommonQuestion]:
-    """The index of the common questions, which `covers` points into."""
-    return _table(folder / "_common70.yaml", CommonQuestion, problems)
-
-
 def glossary(folder: Path, problems: list[Problem]) -> Mapping[str, Term]:
     """The term table."""
-    return _table(folder / "glossary.yaml", Term, problems)
+    return read_file(folder, "glossary.yaml", problems, Mapping[str, Term]) or {}
 
 
 def lint(bank: Bank, folder: Path) -> list[Problem]:
@@ -54,27 +49,17 @@ def lint(bank: Bank, folder: Path) -> list[Problem]:
             problems.append(Problem(question.file, question.line(place), message))
         for place, message in (*_warnings(question), *language_problems(question, terms)):
             problems.append(Problem(question.file, question.line(place), message, "warning"))
+    for name, asked in common.items():
+        for place, message in language_problems(asked, terms):
+            problems.append(Problem(COMMON, 1, f"{name}: `{place}`: {message}", "warning"))
     problems += _reading_orders(bank, folder)
     problems += retired_problems(folder, bank.questions)
     problems += [Problem("", 1, message, "warning") for message in _patterns(bank)]
     return problems
 
 
-def _table(path: Path, noun: type[Any], problems: list[Problem]) -> Mapping[str, Any]:
-    if not path.is_file():
-        return {}
-
-    def report(line: int, message: str) -> None:
-        problems.append(Problem(path.name, line, message))
-
-    root = compose(path, report)
-    return (Builder(report).build(root, Mapping[str, noun]) if root else None) or {}
-
-
 def _errors(question: Question, bank: Bank, common: Mapping[str, CommonQuestion]) -> Iterator[Rule]:
-    for index, name in enumerate(question.covers):
-        if name not in common:
-            yield f"covers.{index}", unknown("common question", name, common)
+    yield from cover_problems(question, common)
     for index, followup in enumerate(question.followups):
         if followup.ask == question.id:
             yield f"followups.{index}", "asks itself"

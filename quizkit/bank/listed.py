@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from quizkit.bank.draw import with_numbers
+from quizkit.bank.entry import parts_of
 from quizkit.bank.model import Choice, Question, Text
 
 
@@ -32,7 +33,7 @@ def listed(question: Question) -> Listed:
         question.kind,
         isinstance(question, Choice) and question.several,
         question.tags,
-        question.covers,
+        parts_of(question),
         question.proof.demo if question.proof else None,
         prompt,
         Text(_first(question, prompt.zh), _first(question, prompt.en)),

@@ -72,6 +72,7 @@ class RubricPoint:
     points: int
     says: Text
     keywords: tuple[str, ...] = ()
+    covers: tuple[str, ...] = ()
     claim: Formula | None = None
 
 
@@ -245,10 +246,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class CommonQuestion:
-    """One of the common 70: what is asked, in our own words."""
+    """One of the common 70, in our own words: what is asked, and what a whole answer holds."""
 
     topic: str
     ask: Text
+    parts: Mapping[str, Text] = field(default_factory=dict[str, Text])
 
 
 @dataclass(frozen=True, slots=True)

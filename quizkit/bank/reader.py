@@ -155,18 +155,19 @@ def read_topic(folder: Path, slug: str, problems: list[Problem]) -> Topic | None
         problem = Problem(f"{slug}/_topic.yaml", 1, "a topic needs a `_topic.yaml`", "warning")
         problems.append(problem)
         return Topic(slug, Text(slug, slug), Text(slug, slug))
-    return _file(folder, f"{slug}/_topic.yaml", problems, Topic, slug=slug)
+    return read_file(folder, f"{slug}/_topic.yaml", problems, Topic, slug=slug)
 
 
 def read_myths(folder: Path, slug: str, problems: list[Problem]) -> Mapping[str, Text]:
     """The misconceptions that a shelf names, by slug."""
-    name = f"{slug}/_myths.yaml"
+    return read_file(folder, f"{slug}/_myths.yaml", problems, Mapping[str, Text]) or {}
+
+
+def read_file(folder: Path, name: str, problems: list[Problem], noun: Any, **given: object) -> Any:
+    """What a file of the bank holds, or None where it is not there or cannot be read."""
     if not (folder / name).is_file():
-        return {}
-    return _file(folder, name, problems, Mapping[str, Text]) or {}
+        return None
 
-
-def _file(folder: Path, name: str, problems: list[Problem], noun: Any, **given: object) -> Any:
     def report(line: int, message: str) -> None:
         problems.append(Problem(name, line, message))
 

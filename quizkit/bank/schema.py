@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from quizkit.bank.build import hints_of, keys_of
 from quizkit.bank.formula import Formula
-from quizkit.bank.model import KINDS, Question, Retired, Text
+from quizkit.bank.model import KINDS, CommonQuestion, Question, Retired, Text, Topic
 
 Schema = dict[str, Any]
 
@@ -37,13 +37,15 @@ _PLAIN: Mapping[type, Schema] = {
 
 
 def schema() -> Schema:
-    """The schema of one question file; that of `_retired.yaml` is among its definitions."""
+    """The schema of one question file; those of a bank's other files are its definitions."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "quizkit question",
         "oneOf": [_kind(kind, noun) for kind, noun in KINDS.items()],
         "definitions": {
             "retired": {"type": "object", "additionalProperties": _noun(Retired)},
+            "common70": {"type": "object", "additionalProperties": _noun(CommonQuestion)},
+            "topic": _noun(Topic),
         },
     }
 

@@ -8,7 +8,7 @@ _HEAD = """\
 kind: {kind}
 level: 2                     # 1 name it, 2 compute it, 3 diagnose it, 4 choose it, 5 defend it
 tags: []
-covers: []                   # ids of questions/_common70.yaml
+covers: []                   # parts of questions/_common70.yaml: basics-13.order
 prompt:
   zh: |
     TODO

@@ -120,6 +120,7 @@ def sheet(
     bank: Banks = None,
 ) -> None:
     """The night before: laws, numbers and conventions, two printed pages a topic at most."""
+    from quizkit.bank.entry import parts_of
     from quizkit.bank.lint import glossary
     from quizkit.export.sheet import printed, shared_out, text
     from quizkit.export.sheet import sheet as made
@@ -137,7 +138,7 @@ def sheet(
     demos = list(catalogue().values())
     sheets = [
         # What the common 70 ask for comes before what only we thought of.
-        made(topics[slug], sorted(questions, key=lambda each: not each.covers), demos, terms[slug], spoken)  # noqa: E501
+        made(topics[slug], sorted(questions, key=lambda each: not parts_of(each)), demos, terms[slug], spoken)  # noqa: E501
         for slug, questions in every.items()
         if slug in wanted
     ]  # fmt: skip

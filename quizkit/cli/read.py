@@ -66,29 +66,35 @@ def list_questions(
     """List the questions."""
     from quizkit.paths import QUESTIONS
     from quizkit.ui.console import console
-    from quizkit.ui.lists import Questions, coverage
+    from quizkit.ui.lists import Questions, coverage_table
 
     spoken = language(lang)
     chosen = choose_topics(QUESTIONS, bank or [], topic or [])
     with library(bank or []) as shelves:
         questions = shelves.listed(each.id for each in shelves.entries(chosen))
     if covers:
-        from quizkit.bank.lint import common_questions
+        from quizkit.bank.common import common_questions, coverage
 
-        common = common_questions(QUESTIONS, [])
+        found = coverage(common_questions(QUESTIONS, []), questions)
         if json:
             rows = [
                 {
                     "id": name,
-                    "topic": asked.topic,
-                    "ask": {"zh": asked.ask.zh, "en": asked.ask.en},
-                    "questions": [each.id for each in questions if name in each.covers],
+                    "topic": each.asked.topic,
+                    "ask": {"zh": each.asked.ask.zh, "en": each.asked.ask.en},
+                    "questions": each.questions,
+                    "parts": [
+                        {"id": f"{name}.{part}", "says": {"zh": says.zh, "en": says.en}}
+                        | {"questions": each.parts[part]}
+                        for part, says in each.asked.parts.items()
+                    ],
+                    "covered": each.whole,
                 }
-                for name, asked in common.items()
+                for name, each in found.items()
             ]
             _print({"schema": "quizkit/coverage/1", "common": rows})
         else:
-            console(plain=plain).print(coverage(common, questions, spoken))
+            console(plain=plain).print(coverage_table(found, spoken))
     elif json:
         rows = [_row(question) for question in questions]
         _print({"schema": "quizkit/questions/1", "questions": rows})

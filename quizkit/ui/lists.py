@@ -8,8 +8,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text as Line
 
+from quizkit.bank.common import Covered
 from quizkit.bank.listed import Listed
-from quizkit.bank.model import CommonQuestion
 from quizkit.ui.inline import inline
 from quizkit.words import Lang, say
 
@@ -49,18 +49,26 @@ class Questions:
         yield made
 
 
-def coverage(
-    common: Mapping[str, CommonQuestion], questions: Sequence[Listed], lang: Lang
-) -> RenderableType:
-    """Which question of the bank answers which of the common 70."""
+def coverage_table(found: Mapping[str, Covered], lang: Lang) -> RenderableType:
+    """Which questions of the bank answer which of the common 70, part by part."""
     made = _table(lang, "covers", "prompt", "questions")
-    covered = 0
-    for name, asked in common.items():
-        ids = [question.id for question in questions if name in question.covers]
-        covered += bool(ids)
-        answered = "\n".join(ids) or say("bank.not_covered", lang)
-        made.add_row(name, _line(asked.ask[lang]), answered)
-    return Group(made, Line(say("bank.covered", lang, covered=covered)))
+    for name, each in found.items():
+        made.add_row(
+            name, _line(each.asked.ask[lang]), "" if each.parts else _ids(each.questions, lang)
+        )
+        for part, ids in each.parts.items():
+            made.add_row(f"  .{part}", _line(each.asked.parts[part][lang]), _ids(ids, lang))
+    parts = [ids for each in found.values() for ids in each.parts.values()]
+    counts = {
+        "covered": sum(each.whole for each in found.values()),
+        "stated": sum(map(bool, parts)),
+        "parts": len(parts),
+    }
+    return Group(made, Line(say("bank.covered", lang, **counts)))
+
+
+def _ids(ids: Sequence[str], lang: Lang) -> str:
+    return "\n".join(ids) or say("bank.not_covered", lang)
 
 
 def _line(text: str) -> Line:

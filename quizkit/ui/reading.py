@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text as Line
 
 from quizkit.bank.draw import FIRST, number_of_draws, show_number
+from quizkit.bank.entry import parts_of
 from quizkit.bank.formula import Formula, FormulaError
 from quizkit.bank.model import (
     Bug,
@@ -80,7 +81,7 @@ def _told(asked: Asked, text: Text, lang: Lang, plain: bool) -> RenderableType:
 
 def _heading(question: Question, lang: Lang) -> str:
     facts = [question.id, kind(question, lang), say(f"ui.level_{question.level}", lang)]
-    return " · ".join([*facts, ", ".join((*question.tags, *question.covers))])
+    return " · ".join([*facts, ", ".join((*question.tags, *parts_of(question)))])
 
 
 def _key(asked: Asked, lang: Lang, plain: bool) -> Iterable[RenderableType]:

@@ -46,8 +46,8 @@ WORDS: Words = {
     "column_questions": {"zh": "题库中的题", "en": "questions here"},
     "not_covered": {"zh": "（还没有）", "en": "(none yet)"},
     "covered": {
-        "zh": "常见 70 问中已覆盖 {covered} 个",
-        "en": "{covered} of the common 70 are covered",
+        "zh": "常见 70 问中有 {covered} 问答全了；{parts} 个要点里有 {stated} 个有题",
+        "en": "{covered} of the common 70 are covered whole; {stated} of {parts} parts have a question",
     },
     "answer": {"zh": "答案", "en": "Answer"},
     "drawn": {

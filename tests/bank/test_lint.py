@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from quizkit.bank.common import Covered, common_questions, coverage
 from quizkit.bank.lint import lint
+from quizkit.bank.listed import listed
 from quizkit.bank.reader import Bank
 
 GOOD = """\
@@ -138,6 +140,89 @@ def test_too_many_draws(folder: Path):
     many = ", ".join(str(n) for n in range(501))
     (folder / "pp" / "n.yaml").write_text(NUMERIC.replace("[2, 3, 4]", f"[{many}]"))
     assert "501 draws; 500 at most" in found(folder)[0]
+
+
+ESSAY = """\
+kind: essay
+level: 4
+prompt: {zh: 说说, en: Tell}
+rubric:
+  - {points: 1, says: {zh: 说到, en: says}, keywords: [says], covers: [basics-8.order]}
+hints: [{zh: 提示, en: hint}]
+explain: {zh: 讲解, en: explained}
+say: {zh: 这样说, en: say this}
+sources: [a paper]
+"""
+
+
+@pytest.fixture
+def parted(folder: Path) -> Path:
+    """A bank whose common question is told part by part."""
+    (folder / "_common70.yaml").write_text(
+        "basics-8: {topic: pp, ask: {zh: 问, en: ask},"
+        " parts: {order: {zh: 先后, en: the order}, price: {zh: 代价, en: the price}}}\n"
+    )
+    for name in ("q", "other"):
+        path = folder / "pp" / f"{name}.yaml"
+        path.write_text(path.read_text().replace("[basics-8]", "[basics-8.price]"))
+    (folder / "pp" / "essay.yaml").write_text(ESSAY)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        (
+            "q",
+            "[basics-8.price]",
+            "[basics-8]",
+            "`basics-8` has parts; name those that the question states, of basics-8.order, ",
+        ),
+        (
+            "q",
+            "[basics-8.price]",
+            "[basics-8.prise]",
+            "unknown part of `basics-8` `prise`; did you mean `price`?",
+        ),
+        ("q", "[basics-8.price]", "[basics-9.price]", "unknown common question `basics-9`"),
+        ("essay", "[basics-8.order]", "[basics-8]", "pp/essay.yaml:5: error: `basics-8` has parts"),
+        (
+            "essay",
+            "level: 4",
+            "level: 4\ncovers: [basics-8.order]",
+            "an essay states a part in a rubric point",
+        ),
+    ],
+)
+def test_a_part_is_named_where_it_is_stated(parted: Path, file: str, old: str, new: str, said: str):
+    assert found(parted) == []
+    path = parted / "pp" / f"{file}.yaml"
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+    problems = found(parted)
+    assert any(": error: " in problem and said in problem for problem in problems), problems
+
+
+def test_the_words_of_a_part_are_read_as_those_of_a_question(parted: Path):
+    path = parted / "_common70.yaml"
+    path.write_text(path.read_text().replace("en: the price", "en: 代价"))
+    assert found(parted) == [
+        "_common70.yaml:1: warning: basics-8: `parts.price`: the same in both languages"
+    ]
+
+
+def test_what_is_covered_is_told_part_by_part(parted: Path):
+    bank = Bank.load(parted)
+    common = common_questions(parted, [])
+    every = [listed(question) for question in bank.questions.values()]
+    assert coverage(common, every)["basics-8"] == Covered(
+        common["basics-8"],
+        {"order": ("pp/essay",), "price": ("pp/other", "pp/q")},
+        ("pp/essay", "pp/other", "pp/q"),
+    )
+    without = coverage(common, [each for each in every if each.id != "pp/essay"])["basics-8"]
+    assert (without.parts["order"], without.whole) == ((), False)
 
 
 def test_a_pattern_in_the_keys_is_seen(folder: Path):

@@ -145,6 +145,12 @@ def test_what_covers_the_common_70_as_json(home: Path):
     (row,) = [each for each in said["common"] if each["id"] == "basics-9"]
     assert "pp/bubble-share" in row["questions"]
     assert {name.split("/")[0] for each in said["common"] for name in each["questions"]} == {"pp"}
+    for each in said["common"]:
+        assert {name for part in each["parts"] for name in part["questions"]} <= {
+            *each["questions"]
+        }
+        open_parts = [part["id"] for part in each["parts"] if not part["questions"]]
+        assert each["covered"] is (bool(each["questions"]) and not open_parts)
 
 
 def test_every_one_of_the_common_70_is_listed(tmp_path: Path):
