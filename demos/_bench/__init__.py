@@ -13,7 +13,16 @@ early.prepare()
 from .commandline import run  # noqa: E402
 from .here import check, device, join, rank, ranks, refuse  # noqa: E402
 from .load import Break  # noqa: E402
-from .metric import Metric, Metrics, clocked, compared, computed, counted, shared  # noqa: E402
+from .metric import (  # noqa: E402
+    Metric,
+    Metrics,
+    clocked,
+    compared,
+    computed,
+    counted,
+    identical,
+    shared,
+)
 
 if TYPE_CHECKING:
     from .clock import timed, virtual_clock
@@ -79,6 +88,7 @@ __all__ = [
     "device",
     "everyone",
     "exchange",
+    "identical",
     "irecv",
     "isend",
     "join",

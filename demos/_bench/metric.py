@@ -24,6 +24,7 @@ class Metric:
     value: Any
     how: str
     shared: bool = False
+    floor: float | None = None
 
 
 Metrics = Mapping[str, Metric]
@@ -34,9 +35,18 @@ def counted(value: Any) -> Metric:
     return Metric(value, "counted")
 
 
-def compared(value: Any) -> Metric:
-    """The difference from a reference."""
-    return Metric(value, "compared")
+def compared(value: Any, floor: float | None = None) -> Metric:
+    """The difference from a reference.
+
+    Up to `floor` it is rounding, and reads as 0 in claims; 0 says that rounding is the subject.
+    Without one the comparison is in fp64: what is below 1e-9 is neither 0 nor a difference.
+    """
+    return Metric(value, "compared", floor=floor)
+
+
+def identical(value: bool) -> Metric:
+    """Whether two are equal bit by bit."""
+    return Metric(value, "identical")
 
 
 def clocked(value: Any) -> Metric:
@@ -71,7 +81,9 @@ def packed(metrics: object, listed: int | None = None) -> dict[str, dict[str, An
     for name, metric in metrics.items():
         what = f"metric {name!r}"
         if not isinstance(metric, Metric):
-            raise TypeError(f"{what} needs counted(), compared(), clocked() or computed()")
+            raise TypeError(
+                f"{what} needs counted(), compared(), identical(), clocked() or computed()"
+            )
         value: Any = metric.value
         if listed is None or metric.shared:
             value = plain(value, what)
@@ -79,8 +91,17 @@ def packed(metrics: object, listed: int | None = None) -> dict[str, dict[str, An
             value = [plain(each, what) for each in value]
         else:
             raise TypeError(f"{what}: list one value for each of {listed} ranks, or call shared()")
+        if metric.how == "identical" and {*map(type, flat(value))} - {bool}:
+            raise TypeError(f"{what}: identical() takes True or False, not {value!r}")
         result[name] = {"value": value, "how": metric.how, "shared": metric.shared}
+        if metric.floor is not None:
+            result[name]["floor"] = metric.floor
     return result
+
+
+def flat(value: Any) -> Sequence[Any]:
+    """The values of a metric, be it one or a list of them."""
+    return value if isinstance(value, list) else [value]
 
 
 class DisagreementError(Exception):

@@ -52,6 +52,7 @@ def blank(
         "checks": [],
         "metrics": {},
         "how": {},
+        "floors": {},
         "timeline": {"clock": "virtual", "events": []},
         "verdict": "error",
     }
@@ -93,7 +94,9 @@ def built(report: Report, watched: Watched) -> Report:
     except metric.DisagreementError as problem:
         report["error"] = error(problem.rank, str(problem))
         return strict(report)
-    report["how"] = {name: each["how"] for name, each in messages[0]["metrics"].items()}
+    first = messages[0]["metrics"]
+    report["how"] = {name: each["how"] for name, each in first.items()}
+    report["floors"] = {n: each["floor"] for n, each in first.items() if "floor" in each}
     if report["checks"]:
         report["verdict"] = "pass" if all(c["holds"] for c in report["checks"]) else "fail"
     else:

@@ -96,7 +96,10 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The run the key hangs on: a demo, its settings, and what must be true of what it measures."""
+    """The run the key hangs on: a demo, its settings, and what must be true of what it measures.
+
+    `regardless` names options of the demo's regime that the claims hold without.
+    """
 
     demo: str
     claims: tuple[Formula, ...] = ()
@@ -105,6 +108,7 @@ class Proof:
     at: tuple[Mapping[str, Number], ...] = ()
     broken: str | None = field(default=None, metadata={"key": "break"})
     when: Formula | None = None
+    regardless: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,16 +11,28 @@ from quizkit.near import nearest
 
 HANGING = 3.0  # seconds for a break that is known never to end
 
+# In brackets after a metric's name in Watch: its unit, and the part of a step that is counted.
+UNITS = ("bytes", "bits", "elements", "messages", "collectives", "tensors", "calls", "steps")
+UNITS += ("micro-batches", "blocks", "tokens", "rows", "pages", "layers", "buckets", "ranks")
+UNITS += ("rank", "index", "seconds", "ticks", "FLOPs", "MACs", "share", "ratio", "difference")
+UNITS += ("loss", "norm", "value", "yes/no", "count")
+PARTS = ("forward", "backward", "step", "sent", "received", "both")
+
 Kind = Literal["int", "float", "bool", "str"]
 KINDS: Mapping[str, type[Scalar]] = {"int": int, "float": float, "bool": bool, "str": str}
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """One metric that a run reports: one value for the whole run if shared, else one a rank."""
+    """One metric that a run reports: one value for the whole run if shared, else one a rank.
+
+    `unit` is what it counts in, `part` the pass or direction where only one is counted.
+    """
 
     shared: bool
     text: str
+    unit: str = ""
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +80,10 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What one demo file says of itself. `story` is its source up to BREAKS: where bugs go."""
+    """What one demo file says of itself. `story` is its source up to BREAKS: where bugs go.
+
+    `regime` names the parameters that change what a metric means.
+    """
 
     name: str
     path: Path
@@ -81,6 +96,7 @@ class Demo:
     own_launch: bool
     source: str
     story: str
+    regime: tuple[str, ...] = ()
 
     def planted(self, broken: str | None) -> str:
         """The story, with one bug put in if one is named."""

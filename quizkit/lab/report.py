@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar, cast, get_args
 
 from quizkit.errors import LabError
@@ -73,7 +73,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything one run measured. A metric is one value if shared, else one for each rank."""
+    """Everything one run measured. A metric is one value if shared, else one for each rank.
+
+    `floors` holds what was declared of differences: up to it, one is rounding.
+    """
 
     demo: str
     ranks: int
@@ -91,6 +94,7 @@ class Report:
     checks: tuple[Check, ...]
     metrics: Mapping[str, Metric]
     how: Mapping[str, str]
+    floors: Mapping[str, float] = field(default_factory=dict[str, float])
     timeline: Timeline
     verdict: Verdict
 
@@ -132,6 +136,7 @@ class Report:
                 how={name: _is(str, value) for name, value in _items(data["how"])},
                 timeline=_timeline(data["timeline"]),
                 verdict=_one_of(Verdict, data["verdict"]),
+                floors={name: float(_value(value)) for name, value in _items(data["floors"])},
             )
         except KeyError as error:
             raise LabError("report_field", reason=f"{error.args[0]} is missing") from None

@@ -2,19 +2,19 @@
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import MISSING, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn, cast
 
 from quizkit.errors import LabError
-from quizkit.lab.demo import KINDS, Break, Demo, Kind, Parameter, Watch
+from quizkit.lab.demo import KINDS, PARTS, UNITS, Break, Demo, Kind, Parameter, Watch
 
 _PARTS = ("The trick", "Watch", "Run")
 _COMMENT = re.compile(r",?\s*#\s*(\S.*?)\s*")
-_WATCH = re.compile(r" {4}(?P<name>[a-z]\w*)(?P<shared> \(shared\))?(?:\s+(?P<text>\S.*))?")
+_WATCH = re.compile(r" {4}(?P<name>[a-z]\w*)(?: \((?P<tags>[^)]*)\))?(?:\s+(?P<text>\S.*))?")
 
 
 class _Reader:
@@ -100,7 +100,7 @@ class _Reader:
         return lines[0], parts
 
     def watch(self, lines: list[tuple[int, str]]) -> Iterator[tuple[str, Watch]]:
-        entries: dict[str, tuple[bool, list[str]]] = {}
+        entries: dict[str, tuple[Watch, list[str]]] = {}
         last = ""
         for number, line in lines:
             if line.startswith("     ") and last:
@@ -111,13 +111,28 @@ class _Reader:
                     self.wrong(number, f"metric {last} is listed twice")
                 if not match["text"]:
                     self.wrong(number, f"say what metric {last} is")
-                entries[last] = (bool(match["shared"]), [match["text"].rstrip()])
+                entries[last] = (self.tagged(number, match["tags"]), [match["text"].rstrip()])
             elif line:
                 self.wrong(
-                    number, "a metric is one line: its name, (shared) if it is, and what it is"
+                    number, "a metric is one line: its name, (shared, unit, pass), and what it is"
                 )
-        for name, (shared, text) in entries.items():
-            yield name, Watch(shared, " ".join(text))
+        for name, (tagged, text) in entries.items():
+            yield name, replace(tagged, text=" ".join(text))
+
+    def tagged(self, number: int, tags: str | None) -> Watch:
+        """What stands in brackets after a metric's name: shared, its unit, pass or direction."""
+        given = [each.strip() for each in tags.split(",")] if tags else []
+        left = [*given]
+        shared = left[:1] == ["shared"] and bool(left.pop(0))
+        unit = left.pop(0) if left and left[0] in UNITS else ""
+        part = left.pop(0) if left and left[0] in PARTS else ""
+        if left:
+            self.wrong(
+                number,
+                f"({tags}) is not (shared, unit, pass): {left[0]!r} is none of"
+                f" {', '.join((*UNITS, *PARTS))}",
+            )
+        return Watch(shared, "", unit, part)
 
     def parameters(self) -> Iterator[tuple[str, Parameter]]:
         for node in self.tree.body:
@@ -161,6 +176,20 @@ class _Reader:
         line = self.source.encode().split(b"\n")[(node.end_lineno or 1) - 1]
         said = _COMMENT.fullmatch(line[node.end_col_offset :].decode())
         return said[1] if said else ""
+
+    def regime(self, parameters: Mapping[str, Parameter]) -> tuple[str, ...]:
+        """The options that change what a metric means."""
+        node = self.assigned("REGIME")
+        if node is None:
+            return ()
+        value = self.literal(node)
+        if not isinstance(value, tuple):
+            self.wrong(node.lineno, 'REGIME is a tuple of options of main: ("causal",)')
+        names = cast("tuple[object, ...]", value)
+        for name in names:
+            if name not in parameters:
+                self.wrong(node.lineno, f"REGIME: main has no option {name!r}")
+        return tuple(str(name) for name in names)
 
     def breaks(self) -> Iterator[tuple[str, Break]]:
         table = self.assigned("BREAKS")
@@ -213,6 +242,7 @@ def read(path: Path) -> Demo:
     launch = reader.assigned("LAUNCH")
     if launch is not None and reader.literal(launch) != "own":
         reader.wrong(launch.lineno, 'LAUNCH can only be "own"')
+    parameters = dict(reader.parameters())
     return Demo(
         name=path.stem.replace("_", "-"),
         path=path,
@@ -220,9 +250,10 @@ def read(path: Path) -> Demo:
         law=law,
         trick="\n".join(line[4:] for _, line in parts["The trick"]).strip("\n"),
         watch=MappingProxyType(dict(reader.watch(parts["Watch"]))),
-        parameters=MappingProxyType(dict(reader.parameters())),
+        parameters=MappingProxyType(parameters),
         breaks=MappingProxyType(dict(reader.breaks())),
         own_launch=launch is not None,
         source=reader.source,
         story=reader.story,
+        regime=reader.regime(parameters),
     )

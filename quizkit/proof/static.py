@@ -32,8 +32,27 @@ def wrong_names(question: Question, demos: Mapping[str, Demo]) -> Iterator[Rule]
     if proof.broken is not None and proof.broken not in demo.breaks:
         yield "proof.break", unknown("break", proof.broken, demo.breaks)
         return
+    yield from _regime(demo, proof)
     yield from _code(question, demo, proof)
     yield from _names(question, demo, proof)
+
+
+def _regime(demo: Demo, proof: Proof) -> Iterator[Rule]:
+    """Options that change what a metric means, and that the proof leaves to chance."""
+    for name in demo.regime:
+        if name in proof.args and name in proof.regardless:
+            yield "proof.regardless", f"`{name}` is also set in `args`: which of the two holds?"
+        elif name not in proof.args and name not in proof.regardless:
+            default = demo.parameters[name].default
+            default = str(default).lower() if isinstance(default, bool) else default
+            yield (
+                "proof.args",
+                f"`{name}` changes what {demo.name} measures: name it (its default is {default}),"
+                f" or say `regardless: [{name}]` if the claims hold whatever it is",
+            )
+    for name in proof.regardless:
+        if name not in demo.regime:
+            yield "proof.regardless", unknown("regime option", name, demo.regime)
 
 
 def _names(question: Question, demo: Demo, proof: Proof) -> Iterator[Rule]:

@@ -18,7 +18,7 @@ from quizkit.words import Lang, listed, say
 
 _BARS = ("blue", "green", "yellow", "magenta", "cyan", "red")
 _VERDICTS = {"pass": "bold green", "fail": "bold red", "error": "bold red"}
-_HOW = ("counted", "compared", "clocked", "computed")
+_HOW = ("counted", "compared", "identical", "clocked", "computed")
 _WIDE = 100  # columns from which on there is room for prose beside numbers
 _STACK = 12  # lines of each rank's stack; the innermost ones say where it waits
 

@@ -78,6 +78,7 @@ WORDS: Words = {
     "fails": {"zh": "不成立", "en": "FAILS"},
     "how_counted": {"zh": "计数", "en": "counted"},
     "how_compared": {"zh": "对照", "en": "compared"},
+    "how_identical": {"zh": "逐位", "en": "bit by bit"},
     "how_clocked": {"zh": "计时", "en": "clocked"},
     "how_computed": {"zh": "公式", "en": "computed"},
     "break": {"zh": "埋下的 bug：{name}", "en": "Planted break: {name}"},

@@ -297,6 +297,7 @@ WORDS: Words = {
     "metrics": {"zh": "起决定作用的数字", "en": "The numbers that decide"},
     "how_counted": {"zh": "数出来的", "en": "counted"},
     "how_compared": {"zh": "比对得到", "en": "compared"},
+    "how_identical": {"zh": "逐位比对", "en": "compared bit by bit"},
     "how_clocked": {"zh": "计时得到", "en": "clocked"},
     "how_computed": {"zh": "公式算的，仅供参考", "en": "computed, for display"},
     "claims": {"zh": "逐条判断", "en": "Claim by claim"},

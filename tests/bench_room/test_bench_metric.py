@@ -50,6 +50,22 @@ def test_a_demo_with_its_own_launch_lists_values_itself():
         metric.packed({"a": metric.counted([1, 2])}, 3)
 
 
+def test_a_difference_carries_what_is_rounding():
+    packed = metric.packed({"error": metric.compared(2e-7, floor=1e-6)})
+    assert packed == {
+        "error": {"value": 2e-7, "how": "compared", "shared": False, "floor": 1e-6},
+    }
+
+
+def test_equal_bit_by_bit_is_yes_or_no_and_no_difference():
+    packed = metric.packed({"same": metric.shared(metric.identical(True))})
+    assert packed == {"same": {"value": True, "how": "identical", "shared": True}}
+    with pytest.raises(TypeError, match="'same': identical\\(\\) takes True or False, not 0"):
+        metric.packed({"same": metric.identical(0)})
+    with pytest.raises(TypeError, match="takes True or False"):
+        metric.packed({"same": metric.identical([True, 1.0])}, 2)
+
+
 @pytest.mark.parametrize(
     ("measured", "relation", "expected", "holds"),
     [

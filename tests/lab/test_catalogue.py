@@ -161,7 +161,26 @@ MISTAKES = [
     ('"stuck": Break', '"off-by-one": Break', 48, "listed twice"),
     ('"stuck": Break', '"stuck": dict', 48, "a break is written"),
     ("BREAKS = {", "BREAKS = OTHER or {", 39, "written out"),
+    ('LAUNCH = "own"', 'REGIME = "size"', 19, "REGIME is a tuple"),
+    ('LAUNCH = "own"', 'REGIME = ("sise",)', 19, "main has no option 'sise'"),
+    ("error (shared)", "error (shared, furlongs)", 11, "'furlongs' is none of bytes"),
+    ("error (shared)", "error (bytes, shared)", 11, "'shared' is none of"),
 ]
+
+
+def test_what_a_metric_counts_stands_in_brackets(demos: Path) -> None:
+    text = GOOD.replace("sent_bytes  ", "sent_bytes (bytes, backward)  ")
+    text = text.replace("error (shared)", "error (shared, difference)")
+    text = text.replace('LAUNCH = "own"', 'REGIME = ("exact", "layout")')
+    (demos / "tiny_demo.py").write_text(text, encoding="utf-8")
+    demo = find("tiny-demo", demos)
+    assert demo.regime == ("exact", "layout")
+    assert demo.watch == {
+        "sent_bytes": Watch(
+            False, "bytes each rank sent, counted on the wire", "bytes", "backward"
+        ),
+        "error": Watch(True, "distance from the reference", "difference"),
+    }
 
 
 @pytest.mark.parametrize(("old", "new", "line", "message"), MISTAKES)

@@ -56,6 +56,7 @@ def brings() -> Brings:
             "checks": [],
             "metrics": metrics,
             "how": dict.fromkeys(metrics, how),
+            "floors": {},
             "timeline": {"clock": "virtual", "events": []},
             "verdict": "pass",
         }

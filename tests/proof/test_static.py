@@ -1,6 +1,7 @@
 """Every name in a proof exists, or lint says where and what was meant; nothing is run for it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -53,6 +54,33 @@ def test_a_wrong_name(question: Read, old: str, new: str, place: str, message: s
     assert NUMERIC.count(old) == 1
     found = [*wrong_names(question(NUMERIC.replace(old, new)), catalogue())]
     assert any(where == place and message in said for where, said in found), found
+
+
+REGIME = {"pipeline": replace(catalogue()["pipeline"], regime=("microbatches", "hop"))}
+
+
+@pytest.mark.parametrize(
+    ("more", "place", "message"),
+    [
+        ("", "proof.args", "`hop` changes what pipeline measures"),
+        ("regardless: [hop, microbatches]", "proof.regardless", "also set in `args`"),
+        ("regardless: [hop, seed]", "proof.regardless", "unknown regime option `seed`"),
+    ],
+)
+def test_what_changes_the_meaning_of_a_metric_is_named(
+    question: Read, more: str, place: str, message: str
+):
+    asked = question(NUMERIC.replace("  claims:", f"  {more}\n  claims:"))
+    found = [*wrong_names(asked, REGIME)]
+    assert [where for where, _ in found] == [place]
+    assert message in found[0][1]
+
+
+def test_a_regime_that_is_named_or_does_not_matter_is_fine(question: Read):
+    named = NUMERIC.replace("=m}", "=m, hop: 2}")
+    left = NUMERIC.replace("  claims:", "  regardless: [hop]\n  claims:")
+    for text in (named, left):
+        assert [*wrong_names(question(text), REGIME)] == []
 
 
 def test_a_parameter_called_like_a_metric_is_refused(question: Read):

@@ -21,6 +21,7 @@ REPORT = Report.from_json(
         "start": "fork", "seconds": 0.1, "outcome": "finished", "error": None, "checks": [],
         "metrics": {"sent_bytes_ring": [14400] * 4, "guess": 14400},
         "how": {"sent_bytes_ring": "counted", "guess": "computed"},
+        "floors": {},
         "timeline": {"clock": "virtual", "events": []}, "verdict": "pass",
     }
 )  # fmt: skip
