@@ -47,66 +47,6 @@ import torch
 TOPIC = "cp"
 
 
-def places(owner, seq):
-    """Zigzag: an early piece and a late one, so that all ranks see about as much."""
-    pieces = torch.arange(seq, device=device()).chunk(2 * ranks())
-    return torch.cat([pieces[owner], pieces[-1 - owner]])
-
-
-def my_mask(seq, document):
-    """Which of all keys my queries may see: earlier ones, of the same document."""
-    rows = places(rank(), seq)
-    # Gathered keys lie in order of rank, which under zigzag is not that of the sequence.
-    keys = torch.cat([places(owner, seq) for owner in range(ranks())])
-    earlier = rows[:, None] >= keys
-    same = rows[:, None] // document == keys // document
-    return earlier & same
-
-
-def attend(q, kv, seen):
-    """Ordinary attention; query heads share the KV head of their group."""
-    k, v = kv
-    # A group's queries are rows below one another: no copy of K and V for each of its heads.
-    grouped = q.unflatten(0, (len(k), -1))
-    scores = (grouped.flatten(1, 2) @ k.mT / q.shape[-1] ** 0.5).unflatten(1, grouped.shape[1:3])
-    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
-    return (weights.flatten(1, 2) @ v).view_as(grouped).flatten(0, 1)
-
-
-def start_gather(mine):
-    """My block goes to all others, theirs come to me."""
-    flying = {}
-    for step in range(1, ranks()):
-        ahead, behind = (rank() + step) % ranks(), (rank() - step) % ranks()
-        flying[behind] = exchange(mine, ahead, torch.empty_like(mine), behind)
-    return flying
-
-
-def reduce_scatter(gradient):
-    """What each rank found for all tokens: every share goes to its owner, and is added up there."""
-    shares = gradient.chunk(ranks(), -2)
-    total = shares[rank()].to(torch.promote_types(gradient.dtype, torch.float32), copy=True)
-    for step in range(1, ranks()):
-        owner, other = (rank() + step) % ranks(), (rank() - step) % ranks()
-        total += exchange(shares[owner], owner, torch.empty_like(shares[other]), other).wait()
-    return total.to(gradient.dtype)  # bf16 is rounded once, and not at every share that comes
-
-
-class Gathered(torch.autograd.Function):
-    """All ranks' blocks, one behind the other in order of rank."""
-
-    @staticmethod
-    def forward(ctx, mine, flying):
-        """Wait for the blocks that are on their way."""
-        blocks = [flying[i].wait() if i in flying else mine for i in range(ranks())]
-        return torch.cat(blocks, -2)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        """What was copied to all comes back from all, added up."""
-        return reduce_scatter(gradient), None
-
-
 def forward(q_parts, kv_parts, seen, clock):
     """A gather and an attention for each part; the next part is on its way meanwhile."""
     memory, outs = [], []
@@ -126,9 +66,64 @@ def forward(q_parts, kv_parts, seen, clock):
     return torch.cat(outs), held, alive(memory)
 
 
-def alive(memory):
-    """Bytes of these storages that nobody has let go of."""
-    return sum(storage.nbytes() for seen in memory if (storage := seen()) is not None)
+def attend(q, kv, seen):
+    """Ordinary attention; query heads share the KV head of their group."""
+    k, v = kv
+    # A group's queries are rows below one another: no copy of K and V for each of its heads.
+    grouped = q.unflatten(0, (len(k), -1))
+    scores = (grouped.flatten(1, 2) @ k.mT / q.shape[-1] ** 0.5).unflatten(1, grouped.shape[1:3])
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+    return (weights.flatten(1, 2) @ v).view_as(grouped).flatten(0, 1)
+
+
+def my_mask(seq, document):
+    """Which of all keys my queries may see: earlier ones, of the same document."""
+    rows = places(rank(), seq)
+    # Gathered keys lie in order of rank, which under zigzag is not that of the sequence.
+    keys = torch.cat([places(owner, seq) for owner in range(ranks())])
+    earlier = rows[:, None] >= keys
+    same = rows[:, None] // document == keys // document
+    return earlier & same
+
+
+def places(owner, seq):
+    """Zigzag: an early piece and a late one, so that all ranks see about as much."""
+    pieces = torch.arange(seq, device=device()).chunk(2 * ranks())
+    return torch.cat([pieces[owner], pieces[-1 - owner]])
+
+
+def start_gather(mine):
+    """My block goes to all others, theirs come to me."""
+    flying = {}
+    for step in range(1, ranks()):
+        ahead, behind = (rank() + step) % ranks(), (rank() - step) % ranks()
+        flying[behind] = exchange(mine, ahead, torch.empty_like(mine), behind)
+    return flying
+
+
+class Gathered(torch.autograd.Function):
+    """All ranks' blocks, one behind the other in order of rank."""
+
+    @staticmethod
+    def forward(ctx, mine, flying):
+        """Wait for the blocks that are on their way."""
+        blocks = [flying[i].wait() if i in flying else mine for i in range(ranks())]
+        return torch.cat(blocks, -2)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        """What was copied to all comes back from all, added up."""
+        return reduce_scatter(gradient), None
+
+
+def reduce_scatter(gradient):
+    """What each rank found for all tokens: every share goes to its owner, and is added up there."""
+    shares = gradient.chunk(ranks(), -2)
+    total = shares[rank()].to(torch.promote_types(gradient.dtype, torch.float32), copy=True)
+    for step in range(1, ranks()):
+        owner, other = (rank() + step) % ranks(), (rank() - step) % ranks()
+        total += exchange(shares[owner], owner, torch.empty_like(shares[other]), other).wait()
+    return total.to(gradient.dtype)  # bf16 is rounded once, and not at every share that comes
 
 
 def backward_by_head(q_parts, kv_parts, dout_parts, seen):
@@ -142,23 +137,9 @@ def backward_by_head(q_parts, kv_parts, dout_parts, seen):
     return torch.cat(dq), torch.cat(dkv, 1)
 
 
-def on_one_rank(q, kv, dout, document, official):
-    """Output and gradients over the whole sequence."""
-    q, kv = q.clone().requires_grad_(), kv.clone().requires_grad_()
-    # A triangle for each document, one after the other along the diagonal.
-    seq = q.shape[1]
-    ends = range(0, seq, document)
-    triangles = [torch.ones(min(document, seq - end), min(document, seq - end)) for end in ends]
-    seen = torch.block_diag(*triangles).tril().bool().to(q.device)
-    if official:
-        sdpa = torch.nn.functional.scaled_dot_product_attention
-        out = sdpa(q[None], kv[:1], kv[1:], attn_mask=seen, enable_gqa=True)[0]
-    else:
-        whole = kv.repeat_interleave(len(q) // kv.shape[1], 1)
-        scores = q @ whole[0].mT / q.shape[-1] ** 0.5
-        out = scores.masked_fill(~seen, -torch.inf).softmax(-1) @ whole[1]
-    grads = torch.autograd.grad((out * dout).sum(), (q, kv))
-    return SimpleNamespace(out=out.detach(), grads=grads)
+def alive(memory):
+    """Bytes of these storages that nobody has let go of."""
+    return sum(storage.nbytes() for seen in memory if (storage := seen()) is not None)
 
 
 def main(
@@ -239,6 +220,25 @@ def main(
         "kv_grad_error": shared(compared(worst[0, 2].item())),
         "sdpa_error": shared(compared(sdpa_error)),
     }
+
+
+def on_one_rank(q, kv, dout, document, official):
+    """Output and gradients over the whole sequence."""
+    q, kv = q.clone().requires_grad_(), kv.clone().requires_grad_()
+    # A triangle for each document, one after the other along the diagonal.
+    seq = q.shape[1]
+    ends = range(0, seq, document)
+    triangles = [torch.ones(min(document, seq - end), min(document, seq - end)) for end in ends]
+    seen = torch.block_diag(*triangles).tril().bool().to(q.device)
+    if official:
+        sdpa = torch.nn.functional.scaled_dot_product_attention
+        out = sdpa(q[None], kv[:1], kv[1:], attn_mask=seen, enable_gqa=True)[0]
+    else:
+        whole = kv.repeat_interleave(len(q) // kv.shape[1], 1)
+        scores = q @ whole[0].mT / q.shape[-1] ** 0.5
+        out = scores.masked_fill(~seen, -torch.inf).softmax(-1) @ whole[1]
+    grads = torch.autograd.grad((out * dout).sum(), (q, kv))
+    return SimpleNamespace(out=out.detach(), grads=grads)
 
 
 BREAKS = {

@@ -50,10 +50,26 @@ TOPIC = "cp"
 PARTS = ("norms", "projections", "attention", "mlp", "logits")
 
 
-def places(owner, group, seq):
-    """Zigzag: an early piece and a late one."""
-    pieces = torch.arange(seq, device=device()).chunk(2 * group)
-    return torch.cat([pieces[owner], pieces[-1 - owner]])
+class Attention(torch.autograd.Function):
+    """My queries on everyone's keys. Only what is mine stays until the backward."""
+
+    @staticmethod
+    def forward(ctx, q, kv, seen, group):
+        """Gather, attend, let go."""
+        ctx.seen, ctx.group = seen, group
+        whole = gather(kv, group)
+        ctx.save_for_backward(q, kv)  # and not `whole`: that would not shrink with c
+        return scaled_dot_product_attention(q, *whole, attn_mask=seen)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        """Gather and attend once more, and send everyone's share of dK and dV home."""
+        q, kv = ctx.saved_tensors
+        with torch.enable_grad():
+            q, whole = q.detach().requires_grad_(), gather(kv, ctx.group).requires_grad_()
+            out = scaled_dot_product_attention(q, *whole, attn_mask=ctx.seen)
+        dq, dwhole = torch.autograd.grad(out, (q, whole), gradient)
+        return dq, reduce_scatter(dwhole, ctx.group), None, None
 
 
 def gather(mine, group):
@@ -75,26 +91,10 @@ def reduce_scatter(whole, group):
     return total
 
 
-class Attention(torch.autograd.Function):
-    """My queries on everyone's keys. Only what is mine stays until the backward."""
-
-    @staticmethod
-    def forward(ctx, q, kv, seen, group):
-        """Gather, attend, let go."""
-        ctx.seen, ctx.group = seen, group
-        whole = gather(kv, group)
-        ctx.save_for_backward(q, kv)  # and not `whole`: that would not shrink with c
-        return scaled_dot_product_attention(q, *whole, attn_mask=seen)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        """Gather and attend once more, and send everyone's share of dK and dV home."""
-        q, kv = ctx.saved_tensors
-        with torch.enable_grad():
-            q, whole = q.detach().requires_grad_(), gather(kv, ctx.group).requires_grad_()
-            out = scaled_dot_product_attention(q, *whole, attn_mask=ctx.seen)
-        dq, dwhole = torch.autograd.grad(out, (q, whole), gradient)
-        return dq, reduce_scatter(dwhole, ctx.group), None, None
+def places(owner, group, seq):
+    """Zigzag: an early piece and a late one."""
+    pieces = torch.arange(seq, device=device()).chunk(2 * group)
+    return torch.cat([pieces[owner], pieces[-1 - owner]])
 
 
 class Block(torch.nn.Module):

@@ -88,19 +88,6 @@ def computed_pairs(seen, tile):
     return int(tiles.any(3).any(1).sum()) * tile**2
 
 
-def wide(x):
-    """In fp32 at least: a sum kept in bf16 would be rounded again for every block that comes."""
-    return x.to(torch.promote_types(x.dtype, torch.float32))
-
-
-def attend(q, k, v, seen):
-    """Attention over one block of keys: its output, and the log of its normaliser."""
-    scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~seen, -torch.inf)
-    lse = scores.logsumexp(-1, keepdim=True)
-    # A query that sees nothing here has an lse of -inf: less 0, its weights are 0 and not NaN.
-    return (scores - lse.masked_fill(lse == -torch.inf, 0.0)).exp() @ v, lse
-
-
 def ring(q, kv, masks, tile=1, clock=None):
     """My queries against everyone's keys; also the blocks that came, and the work of each step."""
     ahead, behind = (rank() + 1) % ranks(), (rank() - 1) % ranks()
@@ -125,6 +112,19 @@ def ring(q, kv, masks, tile=1, clock=None):
     return out.to(q.dtype), blocks, work
 
 
+def attend(q, k, v, seen):
+    """Attention over one block of keys: its output, and the log of its normaliser."""
+    scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~seen, -torch.inf)
+    lse = scores.logsumexp(-1, keepdim=True)
+    # A query that sees nothing here has an lse of -inf: less 0, its weights are 0 and not NaN.
+    return (scores - lse.masked_fill(lse == -torch.inf, 0.0)).exp() @ v, lse
+
+
+def wide(x):
+    """In fp32 at least: a sum kept in bf16 would be rounded again for every block that comes."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
 def go_home(gradients):
     """What all ranks found for the block that this one holds; block i came from i ranks behind."""
     total = gradients[0].clone()
@@ -132,19 +132,6 @@ def go_home(gradients):
         owner, other = (rank() - step) % ranks(), (rank() + step) % ranks()
         total += exchange(gradients[step], owner, torch.empty_like(total), other).wait()
     return total
-
-
-def on_one_rank(inputs, lengths, official):
-    """Output and gradients of q, k and v over the whole sequence."""
-    q, k, v = (t.clone().requires_grad_() for t in inputs[:3])
-    # A triangle for each document, one after the other along the diagonal.
-    seen = torch.block_diag(*[torch.ones(n, n) for n in lengths]).tril().bool().to(device())
-    if official:
-        out = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=seen)
-    else:
-        scores = q @ k.mT / q.shape[-1] ** 0.5
-        out = scores.masked_fill(~seen, -torch.inf).softmax(-1) @ v
-    return torch.stack([out.detach(), *torch.autograd.grad((out * inputs[3]).sum(), (q, k, v))])
 
 
 def main(
@@ -216,6 +203,19 @@ def main(
         "error": shared(compared(error)),
         "sdpa_error": shared(compared(sdpa_error)),
     }
+
+
+def on_one_rank(inputs, lengths, official):
+    """Output and gradients of q, k and v over the whole sequence."""
+    q, k, v = (t.clone().requires_grad_() for t in inputs[:3])
+    # A triangle for each document, one after the other along the diagonal.
+    seen = torch.block_diag(*[torch.ones(n, n) for n in lengths]).tril().bool().to(device())
+    if official:
+        out = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+    else:
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        out = scores.masked_fill(~seen, -torch.inf).softmax(-1) @ v
+    return torch.stack([out.detach(), *torch.autograd.grad((out * inputs[3]).sum(), (q, k, v))])
 
 
 BREAKS = {

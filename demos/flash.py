@@ -6,8 +6,9 @@ The trick
     stores no score. Version 1 has K/V outside: queries pass by tile after tile, and each time their
     output is loaded, rescaled, divided and stored. Version 2 has queries outside: the output stays
     on chip unnormalised, is divided and stored once, and one lse per row is enough for backward.
-    Both do the same matrix products. The ranks share the heads. With --pack the query heads of a
-    group share each tile of K and V that is loaded.
+    Both do the same matrix products. With --causal they leave out the tiles that lie wholly ahead;
+    plain attention computes them and hides them. The ranks share the heads. With --pack the query
+    heads of a group share each tile of K and V that is loaded.
 
 Watch
     out_error (shared)      largest difference of either version from plain attention, in fp64
@@ -35,7 +36,7 @@ Watch
 
 Run
     quizkit demo flash --gpus 2
-    python demos/flash.py --ranks 1 --seq 512 --no-causal --kv-heads 1
+    python demos/flash.py --ranks 1 --seq 512 --causal --kv-heads 1
     torchrun --nproc-per-node 2 demos/flash.py
 """
 
@@ -50,6 +51,73 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 TOPIC = "attention"
+REGIME = ("causal",)
+
+
+def flash_1(chip: "Machine", shape: "Shape") -> None:
+    """K/V outside. Each row's output, maximum and sum wait in slow memory for the next tile."""
+    for head in range(shape.heads):
+        for cols in tiles(shape.keys, shape.block_k):
+            k = chip.load("k", head // shape.group, cols)
+            v = chip.load("v", head // shape.group, cols)
+            for rows in tiles(shape.queries, shape.block_q):
+                if shape.causal and rows.stop + shape.keys - shape.queries <= cols.start:
+                    continue  # the whole tile lies ahead of these rows
+                q, out = chip.load("q", head, rows), chip.load("out", head, rows)
+                peak, total = chip.load("peak", head, rows), chip.load("total", head, rows)
+                scores = score(chip, q, k, rows, cols, shape)
+                higher = torch.maximum(peak, scores.amax(-1, keepdim=True))
+                shrink, weights = torch.exp(peak - higher), torch.exp(scores - higher)
+                larger = shrink * total + weights.sum(-1, keepdim=True)
+                # What lies in memory was divided by the old sum: undo that, then divide by the new.
+                out = chip.divide(total * shrink * out + chip.matmul(weights, v), larger)
+                chip.store("out", head, rows, out)
+                chip.store("peak", head, rows, higher)
+                chip.store("total", head, rows, larger)
+
+
+def flash_2(chip: "Machine", shape: "Shape") -> None:
+    """Queries outside. No tile of rows needs another, so each may be a thread block of its own."""
+    served = shape.group if shape.pack else 1  # heads that use a K/V tile while it is on chip
+    for head in range(0, shape.heads, served):
+        kv_head = head // shape.group
+        heads = range(head, head + served)
+        for rows in tiles(shape.queries, shape.block_q):
+            q = torch.cat([chip.load("q", each, rows) for each in heads])
+            peak, total = torch.full_like(q[:, :1], -torch.inf), torch.zeros_like(q[:, :1])
+            out = torch.zeros_like(q)
+            seen = rows.stop + shape.keys - shape.queries if shape.causal else shape.keys
+            for cols in tiles(shape.keys, shape.block_k):
+                if cols.start >= seen:
+                    break  # the whole tile lies ahead of these rows, and so do all after it
+                k, v = chip.load("k", kv_head, cols), chip.load("v", kv_head, cols)
+                scores = score(chip, q, k, rows, cols, shape)
+                higher = torch.maximum(peak, scores.amax(-1, keepdim=True))
+                shrink, weights = torch.exp(peak - higher), torch.exp(scores - higher)
+                total = shrink * total + weights.sum(-1, keepdim=True)
+                out = shrink * out + chip.matmul(weights, v)
+                peak = higher
+                chip.hold(q, k, v, out, scores)
+            out, lse = chip.divide(out, total), peak + total.log()
+            for i, each in enumerate(heads):
+                chip.store("out", each, rows, out.chunk(served)[i])
+                chip.store("lse", each, rows, lse.chunk(served)[i])
+
+
+def score(
+    chip: "Machine", q: Tensor, k: Tensor, rows: slice, cols: slice, shape: "Shape"
+) -> Tensor:
+    """One tile of scores, -inf where a row would look ahead. The scale is in q already."""
+    row = torch.arange(rows.start, rows.stop, device=q.device) + shape.keys - shape.queries
+    row = row.repeat(len(q) // len(row)).unsqueeze(1)  # once for each head in q
+    col = torch.arange(cols.start, cols.stop, device=q.device)
+    chip.done["tiles"] += 1
+    return chip.matmul(q, k.T).masked_fill(shape.causal & (col > row), -torch.inf)
+
+
+def tiles(length: int, block: int) -> list[slice]:
+    """The places from 0 to length, a block at a time."""
+    return [slice(start, min(start + block, length)) for start in range(0, length, block)]
 
 
 @dataclass(frozen=True)
@@ -108,94 +176,6 @@ class Machine:
         self.on_chip = max(self.on_chip, sum(tile.numel() for tile in tiles))
 
 
-def tiles(length: int, block: int) -> list[slice]:
-    """The places from 0 to length, a block at a time."""
-    return [slice(start, min(start + block, length)) for start in range(0, length, block)]
-
-
-def score(chip: Machine, q: Tensor, k: Tensor, rows: slice, cols: slice, shape: Shape) -> Tensor:
-    """One tile of scores, -inf where a row would look ahead. The scale is in q already."""
-    row = torch.arange(rows.start, rows.stop, device=q.device) + shape.keys - shape.queries
-    row = row.repeat(len(q) // len(row)).unsqueeze(1)  # once for each head in q
-    col = torch.arange(cols.start, cols.stop, device=q.device)
-    chip.done["tiles"] += 1
-    return chip.matmul(q, k.T).masked_fill(shape.causal & (col > row), -torch.inf)
-
-
-def flash_1(chip: Machine, shape: Shape) -> None:
-    """K/V outside. Each row's output, maximum and sum wait in slow memory for the next tile."""
-    for head in range(shape.heads):
-        for cols in tiles(shape.keys, shape.block_k):
-            k = chip.load("k", head // shape.group, cols)
-            v = chip.load("v", head // shape.group, cols)
-            for rows in tiles(shape.queries, shape.block_q):
-                if shape.causal and rows.stop + shape.keys - shape.queries <= cols.start:
-                    continue  # the whole tile lies ahead of these rows
-                q, out = chip.load("q", head, rows), chip.load("out", head, rows)
-                peak, total = chip.load("peak", head, rows), chip.load("total", head, rows)
-                scores = score(chip, q, k, rows, cols, shape)
-                higher = torch.maximum(peak, scores.amax(-1, keepdim=True))
-                shrink, weights = torch.exp(peak - higher), torch.exp(scores - higher)
-                larger = shrink * total + weights.sum(-1, keepdim=True)
-                # What lies in memory was divided by the old sum: undo that, then divide by the new.
-                out = chip.divide(total * shrink * out + chip.matmul(weights, v), larger)
-                chip.store("out", head, rows, out)
-                chip.store("peak", head, rows, higher)
-                chip.store("total", head, rows, larger)
-
-
-def flash_2(chip: Machine, shape: Shape) -> None:
-    """Queries outside. No tile of rows needs another, so each may be a thread block of its own."""
-    served = shape.group if shape.pack else 1  # heads that use a K/V tile while it is on chip
-    for head in range(0, shape.heads, served):
-        kv_head = head // shape.group
-        heads = range(head, head + served)
-        for rows in tiles(shape.queries, shape.block_q):
-            q = torch.cat([chip.load("q", each, rows) for each in heads])
-            peak, total = torch.full_like(q[:, :1], -torch.inf), torch.zeros_like(q[:, :1])
-            out = torch.zeros_like(q)
-            seen = rows.stop + shape.keys - shape.queries if shape.causal else shape.keys
-            for cols in tiles(shape.keys, shape.block_k):
-                if cols.start >= seen:
-                    break  # the whole tile lies ahead of these rows, and so do all after it
-                k, v = chip.load("k", kv_head, cols), chip.load("v", kv_head, cols)
-                scores = score(chip, q, k, rows, cols, shape)
-                higher = torch.maximum(peak, scores.amax(-1, keepdim=True))
-                shrink, weights = torch.exp(peak - higher), torch.exp(scores - higher)
-                total = shrink * total + weights.sum(-1, keepdim=True)
-                out = shrink * out + chip.matmul(weights, v)
-                peak = higher
-                chip.hold(q, k, v, out, scores)
-            out, lse = chip.divide(out, total), peak + total.log()
-            for i, each in enumerate(heads):
-                chip.store("out", each, rows, out.chunk(served)[i])
-                chip.store("lse", each, rows, lse.chunk(served)[i])
-
-
-def plain(chip: Machine, shape: Shape, ahead: Tensor) -> None:
-    """Three kernels that hand each other whole matrices, each granted a single read of each."""
-    rows, cols = slice(0, shape.queries), slice(0, shape.keys)
-    for head in range(shape.heads):
-        k = chip.load("k", head // shape.group, cols)
-        scores = chip.matmul(chip.load("q", head, rows), k.T)
-        chip.store("scores", head, rows, scores.masked_fill(ahead, -torch.inf))
-        chip.store("weights", head, rows, chip.load("scores", head, rows).softmax(-1))
-        v = chip.load("v", head // shape.group, cols)
-        chip.store("out", head, rows, chip.matmul(chip.load("weights", head, rows), v))
-
-
-def backward_of_torch(dout, q, k, v, out, lse, causal: bool) -> list[Tensor]:
-    """What torch's own kernel makes of the output and lse that version 2 leaves it."""
-    assert not causal or q.shape[1] == k.shape[1], "torch's mask begins at the first key"
-    group = len(q) // len(k)
-    k, v = (x.repeat_interleave(group, 0) for x in (k, v))
-    batch = [x[None].cpu() for x in (dout, q, k, v, out, lse)]
-    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
-    dq, *shared_by = (x[0].to(q.device) for x in kernel(*batch, 0.0, causal, scale=1.0))
-    # Heads that read the same keys add up what they owe them.
-    return [dq, *(x.unflatten(0, (-1, group)).sum(1) for x in shared_by)]
-
-
 def main(
     seq: int = 96,  # tokens, each a query and a key
     block_q: int = 16,  # query rows of a tile
@@ -203,7 +183,7 @@ def main(
     kv_heads: int = 8,  # K/V heads in all, dealt out to the ranks, one at least to each
     group: int = 2,  # query heads that read the same K/V head; 1 is MHA
     dim: int = 16,  # features of a head
-    causal: bool = True,  # whether a query looks at no later key
+    causal: bool = False,  # whether a query looks at no later key; plain computes those pairs too
     pack: bool = False,  # whether a group's query heads share the K/V tiles version 2 loads
 ) -> Metrics:
     """Both versions in this rank's heads, against plain attention and torch's."""
@@ -266,6 +246,30 @@ def main(
     metrics = {name: shared(compared(error)) for name, error in errors.items()}
     metrics |= {name: shared(counted(n)) for name, n in zip(found, counts, strict=True)}
     return metrics | {"on_chip": shared(counted(second.on_chip))}
+
+
+def plain(chip: "Machine", shape: "Shape", ahead: Tensor) -> None:
+    """Three kernels that hand each other whole matrices, each granted a single read of each."""
+    rows, cols = slice(0, shape.queries), slice(0, shape.keys)
+    for head in range(shape.heads):
+        k = chip.load("k", head // shape.group, cols)
+        scores = chip.matmul(chip.load("q", head, rows), k.T)
+        chip.store("scores", head, rows, scores.masked_fill(ahead, -torch.inf))
+        chip.store("weights", head, rows, chip.load("scores", head, rows).softmax(-1))
+        v = chip.load("v", head // shape.group, cols)
+        chip.store("out", head, rows, chip.matmul(chip.load("weights", head, rows), v))
+
+
+def backward_of_torch(dout, q, k, v, out, lse, causal: bool) -> list[Tensor]:
+    """What torch's own kernel makes of the output and lse that version 2 leaves it."""
+    assert not causal or q.shape[1] == k.shape[1], "torch's mask begins at the first key"
+    group = len(q) // len(k)
+    k, v = (x.repeat_interleave(group, 0) for x in (k, v))
+    batch = [x[None].cpu() for x in (dout, q, k, v, out, lse)]
+    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+    dq, *shared_by = (x[0].to(q.device) for x in kernel(*batch, 0.0, causal, scale=1.0))
+    # Heads that read the same keys add up what they owe them.
+    return [dq, *(x.unflatten(0, (-1, group)).sum(1) for x in shared_by)]
 
 
 BREAKS = {

@@ -42,6 +42,45 @@ from torch.nn.functional import scaled_dot_product_attention
 TOPIC = "attention"
 
 
+def grouped(x, w, cache, first):
+    """MHA, GQA and MQA: several query heads look at one head of keys and values."""
+    share, group = len(w["q"]) // ranks(), len(w["q"]) // len(w["k"])
+    mine = range(rank() * share, (rank() + 1) * share)
+    kv = range(mine[0] // group, mine[-1] // group + 1)
+    q = rope(project(x, my_heads(w["q"])), first)
+    k = rope(project(x, w["k"][kv.start : kv.stop]), first)
+    k, v = cache.append(k, project(x, w["v"][kv.start : kv.stop]))
+    # Neighbours share: head 0, 0, 0, 1, 1, 1 and not 0, 1, 0, 1, 0, 1.
+    looks_at = [head // group - kv.start for head in mine]
+    return attend(q, k[:, :, looks_at], v[:, :, looks_at], q.shape[-1] ** -0.5)
+
+
+def absorbed(x, w, cache, first):
+    """MLA as it is run: one head of keys, the latents themselves, serves all query heads."""
+    latent, key = cache.append(*latent_and_key(x, w, first))
+    q, turned = project(x, my_heads(w["q"])), rope(project(x, my_heads(w["qr"])), first)
+    scale = (q.shape[-1] + turned.shape[-1]) ** -0.5  # of the head that is no longer there
+    q = torch.cat([torch.einsum("bthd,hdl->bthl", q, my_heads(w["k"])), turned], -1)
+    one = torch.cat([latent, key], -1)[:, :, None].expand(-1, -1, q.shape[2], -1)
+    mixed = attend(q, one, one[..., : latent.shape[-1]], scale)
+    return torch.einsum("bthl,hdl->bthd", mixed, my_heads(w["v"]))
+
+
+def plain(x, w, cache, first):
+    """MLA as it is written down: rebuild the keys and values of all tokens, head by head."""
+    latent, key = cache.append(*latent_and_key(x, w, first))
+    cache.expanded += latent.shape[1]
+    k, v = (torch.einsum("btl,hdl->bthd", latent, my_heads(w[name])) for name in ("k", "v"))
+    key = key[:, :, None].expand(-1, -1, k.shape[2], -1)
+    q = torch.cat([project(x, my_heads(w["q"])), rope(project(x, my_heads(w["qr"])), first)], -1)
+    return attend(q, torch.cat([k, key], -1), v, q.shape[-1] ** -0.5)
+
+
+def latent_and_key(x, w, first):
+    """All that MLA keeps of a token. The key is turned before it is kept, as it has no head."""
+    return x @ w["down"].T, rope((x @ w["kr"].T)[:, :, None], first)[:, :, 0]
+
+
 class Cache:
     """What one layer keeps of the tokens so far."""
 
@@ -66,9 +105,13 @@ class Cache:
         return self.parts
 
 
-def project(x, weight):
-    """To heads: (batch, tokens, width) becomes (batch, tokens, heads, dim)."""
-    return torch.einsum("btw,hdw->bthd", x, weight)
+def attend(q, k, v, scale):
+    """The last queries over all keys: the newest sees every key, the one before all but one."""
+    scores = torch.einsum("bthd,bshd->bhts", q, k) * scale
+    visible = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device)
+    visible = visible.tril(k.shape[1] - q.shape[1])
+    weights = scores.masked_fill(~visible, -torch.inf).softmax(-1)
+    return torch.einsum("bhts,bshd->bthd", weights, v)
 
 
 def rope(x, first):
@@ -81,57 +124,14 @@ def rope(x, first):
     return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
 
 
-def attend(q, k, v, scale):
-    """The last queries over all keys: the newest sees every key, the one before all but one."""
-    scores = torch.einsum("bthd,bshd->bhts", q, k) * scale
-    visible = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device)
-    visible = visible.tril(k.shape[1] - q.shape[1])
-    weights = scores.masked_fill(~visible, -torch.inf).softmax(-1)
-    return torch.einsum("bhts,bshd->bthd", weights, v)
+def project(x, weight):
+    """To heads: (batch, tokens, width) becomes (batch, tokens, heads, dim)."""
+    return torch.einsum("btw,hdw->bthd", x, weight)
 
 
 def my_heads(weight):
     """The query heads of this rank, as a slice of a weight that begins with heads."""
     return weight.chunk(ranks())[rank()]
-
-
-def grouped(x, w, cache, first):
-    """MHA, GQA and MQA: several query heads look at one head of keys and values."""
-    share, group = len(w["q"]) // ranks(), len(w["q"]) // len(w["k"])
-    mine = range(rank() * share, (rank() + 1) * share)
-    kv = range(mine[0] // group, mine[-1] // group + 1)
-    q = rope(project(x, my_heads(w["q"])), first)
-    k = rope(project(x, w["k"][kv.start : kv.stop]), first)
-    k, v = cache.append(k, project(x, w["v"][kv.start : kv.stop]))
-    # Neighbours share: head 0, 0, 0, 1, 1, 1 and not 0, 1, 0, 1, 0, 1.
-    looks_at = [head // group - kv.start for head in mine]
-    return attend(q, k[:, :, looks_at], v[:, :, looks_at], q.shape[-1] ** -0.5)
-
-
-def plain(x, w, cache, first):
-    """MLA as it is written down: rebuild the keys and values of all tokens, head by head."""
-    latent, key = cache.append(*latent_and_key(x, w, first))
-    cache.expanded += latent.shape[1]
-    k, v = (torch.einsum("btl,hdl->bthd", latent, my_heads(w[name])) for name in ("k", "v"))
-    key = key[:, :, None].expand(-1, -1, k.shape[2], -1)
-    q = torch.cat([project(x, my_heads(w["q"])), rope(project(x, my_heads(w["qr"])), first)], -1)
-    return attend(q, torch.cat([k, key], -1), v, q.shape[-1] ** -0.5)
-
-
-def absorbed(x, w, cache, first):
-    """MLA as it is run: one head of keys, the latents themselves, serves all query heads."""
-    latent, key = cache.append(*latent_and_key(x, w, first))
-    q, turned = project(x, my_heads(w["q"])), rope(project(x, my_heads(w["qr"])), first)
-    scale = (q.shape[-1] + turned.shape[-1]) ** -0.5  # of the head that is no longer there
-    q = torch.cat([torch.einsum("bthd,hdl->bthl", q, my_heads(w["k"])), turned], -1)
-    one = torch.cat([latent, key], -1)[:, :, None].expand(-1, -1, q.shape[2], -1)
-    mixed = attend(q, one, one[..., : latent.shape[-1]], scale)
-    return torch.einsum("bthl,hdl->bthd", mixed, my_heads(w["v"]))
-
-
-def latent_and_key(x, w, first):
-    """All that MLA keeps of a token. The key is turned before it is kept, as it has no head."""
-    return x @ w["down"].T, rope((x @ w["kr"].T)[:, :, None], first)[:, :, 0]
 
 
 def forward(x, layers, attention, caches):
@@ -163,23 +163,6 @@ def without_cache(x, layers, attention, prompt):
         outputs.append(forward(x[:, :end], layers, attention, caches)[:, -new:])
         projected += caches[0].projected
     return torch.cat(outputs, 1), projected
-
-
-def one_process(x, layers):
-    """The truth: the whole sequence at once, all heads, torch's attention, nothing kept."""
-    for w in layers:
-        q, source = project(x, w["q"]), x @ w["down"].T if "down" in w else x
-        k, v = project(source, w["k"]), project(source, w["v"])
-        if "down" in w:
-            key = rope((x @ w["kr"].T)[:, :, None], 0).expand(-1, -1, k.shape[2], -1)
-            q, k = torch.cat([q, rope(project(x, w["qr"]), 0)], -1), torch.cat([k, key], -1)
-        else:
-            q, k = rope(q, 0), rope(k, 0)
-        k, v = (t.repeat_interleave(q.shape[2] // t.shape[2], 2) for t in (k, v))
-        q, k, v = (t.transpose(1, 2) for t in (q, k, v))
-        mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + torch.einsum("bhtd,hdw->btw", mixed, w["out"])
-    return x
 
 
 def main(
@@ -251,6 +234,23 @@ def main(
         metrics[f"token_bytes_{kind}"] = counted(grown // (layers * batch))
     # Of several numbers, torch's largest is NaN if one of them is.
     return metrics | {"decode_error": compared(torch.tensor(errors).max().item())}
+
+
+def one_process(x, layers):
+    """The truth: the whole sequence at once, all heads, torch's attention, nothing kept."""
+    for w in layers:
+        q, source = project(x, w["q"]), x @ w["down"].T if "down" in w else x
+        k, v = project(source, w["k"]), project(source, w["v"])
+        if "down" in w:
+            key = rope((x @ w["kr"].T)[:, :, None], 0).expand(-1, -1, k.shape[2], -1)
+            q, k = torch.cat([q, rope(project(x, w["qr"]), 0)], -1), torch.cat([k, key], -1)
+        else:
+            q, k = rope(q, 0), rope(k, 0)
+        k, v = (t.repeat_interleave(q.shape[2] // t.shape[2], 2) for t in (k, v))
+        q, k, v = (t.transpose(1, 2) for t in (q, k, v))
+        mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + torch.einsum("bhtd,hdw->btw", mixed, w["out"])
+    return x
 
 
 BREAKS = {

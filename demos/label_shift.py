@@ -46,15 +46,14 @@ IGNORE = -100  # the label that torch's cross_entropy leaves out
 RATE = 0.1  # of plain SGD
 
 
-def places_of(shard, shards, seq, layout):
-    """Where in the sequence the tokens of a shard stand."""
-    places = torch.arange(seq, device=device())
-    if layout == "contiguous":
-        return places.chunk(shards)[shard]
-    if layout == "striped":
-        return places[shard::shards]
-    pieces = places.chunk(2 * shards)  # zigzag: an early piece and a late one
-    return torch.cat([pieces[shard], pieces[-1 - shard]])
+def my_part(tokens, mine, prompt):
+    """My tokens, what each has to predict, and how many have a target: a prompt is only read."""
+    inputs = tokens[:, mine]
+    labels = following(tokens)[:, mine]
+    # The last token of a prompt predicts the first of the answer.
+    labels = labels.masked_fill(mine < prompt - 1, IGNORE)
+    targets = int((labels != IGNORE).sum())
+    return inputs, labels, targets
 
 
 def following(tokens):
@@ -64,14 +63,27 @@ def following(tokens):
     return labels
 
 
-def my_part(tokens, mine, prompt):
-    """My tokens, what each has to predict, and how many have a target: a prompt is only read."""
-    inputs = tokens[:, mine]
-    labels = following(tokens)[:, mine]
-    # The last token of a prompt predicts the first of the answer.
-    labels = labels.masked_fill(mine < prompt - 1, IGNORE)
-    targets = int((labels != IGNORE).sum())
-    return inputs, labels, targets
+def share_of_loss(losses, targets):
+    """What this rank adds to the mean over the targets of all ranks."""
+    count = everyone(targets).sum().item()
+    return losses.sum() / count
+
+
+def losses_of(logits, labels):
+    """A loss for each token, 0 where there is no target."""
+    rows = logits.flatten(0, 1), labels.flatten()
+    return cross_entropy(*rows, ignore_index=IGNORE, reduction="none")
+
+
+def places_of(shard, shards, seq, layout):
+    """Where in the sequence the tokens of a shard stand."""
+    places = torch.arange(seq, device=device())
+    if layout == "contiguous":
+        return places.chunk(shards)[shard]
+    if layout == "striped":
+        return places[shard::shards]
+    pieces = places.chunk(2 * shards)  # zigzag: an early piece and a late one
+    return torch.cat([pieces[shard], pieces[-1 - shard]])
 
 
 def sum_over(tensor, members):
@@ -115,27 +127,6 @@ class Model(torch.nn.Module):
         k, v = FromGroup.apply(torch.cat([k, v], -1), members).chunk(2, -1)
         visible = mine[:, None] >= theirs
         return self.head(x + scaled_dot_product_attention(q, k, v, attn_mask=visible))
-
-
-def losses_of(logits, labels):
-    """A loss for each token, 0 where there is no target."""
-    rows = logits.flatten(0, 1), labels.flatten()
-    return cross_entropy(*rows, ignore_index=IGNORE, reduction="none")
-
-
-def share_of_loss(losses, targets):
-    """What this rank adds to the mean over the targets of all ranks."""
-    count = everyone(targets).sum().item()
-    return losses.sum() / count
-
-
-def one_process(model, sequences, prompt):
-    """The truth: all sequences whole, one mean over all their targets."""
-    labels = following(sequences)
-    labels[:, : prompt - 1] = IGNORE
-    loss = cross_entropy(model(sequences).flatten(0, 1), labels.flatten(), ignore_index=IGNORE)
-    loss.backward()
-    return loss.item(), take_gradient(model), int((labels != IGNORE).sum())
 
 
 def main(
@@ -212,6 +203,15 @@ def main(
         "cp_error": compared(max_error(sum_over(own, sharers), truth)),
         "drift": compared(drift),
     }
+
+
+def one_process(model, sequences, prompt):
+    """The truth: all sequences whole, one mean over all their targets."""
+    labels = following(sequences)
+    labels[:, : prompt - 1] = IGNORE
+    loss = cross_entropy(model(sequences).flatten(0, 1), labels.flatten(), ignore_index=IGNORE)
+    loss.backward()
+    return loss.item(), take_gradient(model), int((labels != IGNORE).sum())
 
 
 BREAKS = {

@@ -42,12 +42,6 @@ from torch.nn.functional import scaled_dot_product_attention
 TOPIC = "attention"
 
 
-def finite(peak: Tensor) -> Tensor:
-    """What to subtract from a row: its maximum, or 0 while it has seen no key."""
-    # -inf - -inf is NaN; -inf - 0 is -inf, and its exp is the 0 that a masked key must weigh.
-    return peak.masked_fill(peak == -torch.inf, 0.0)
-
-
 def absorb(peak: Tensor, total: Tensor, scores: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Take one more block of scores into the maximum and the sum of each row."""
     higher = torch.maximum(peak, scores.amax(-1, keepdim=True))
@@ -55,6 +49,12 @@ def absorb(peak: Tensor, total: Tensor, scores: Tensor) -> tuple[Tensor, Tensor,
     shrink = torch.exp(peak - finite(higher))
     weights = torch.exp(scores - finite(higher))
     return higher, shrink * total + weights.sum(-1, keepdim=True), shrink, weights
+
+
+def finite(peak: Tensor) -> Tensor:
+    """What to subtract from a row: its maximum, or 0 while it has seen no key."""
+    # -inf - -inf is NaN; -inf - 0 is -inf, and its exp is the 0 that a masked key must weigh.
+    return peak.masked_fill(peak == -torch.inf, 0.0)
 
 
 def online_softmax(row: Tensor, block: int) -> Tensor:
@@ -65,37 +65,7 @@ def online_softmax(row: Tensor, block: int) -> Tensor:
     return torch.cat([torch.exp(part - finite(peak)) / total for part in row.split(block)])
 
 
-class Rule(NamedTuple):
-    """How scores come about: their scale, the mask, what is added, and the size of a tile."""
-
-    scale: float
-    causal: bool = False
-    block: int = 64
-    padding: int = 0
-    offset: float = 0.0
-    slope: float = 0.0
-
-
-def tiles(length: int, block: int) -> list[slice]:
-    """The places from 0 to length, a block at a time."""
-    return [slice(start, min(start + block, length)) for start in range(0, length, block)]
-
-
-def tile(x: Tensor, place: slice) -> Tensor:
-    """Some rows of each head. Sums over tiles take fp32 at least: bf16 would round every one."""
-    return x[..., place, :].to(torch.promote_types(x.dtype, torch.float32))
-
-
-def score(q: Tensor, k: Tensor, rows: slice, cols: slice, rule: Rule) -> Tensor:
-    """One tile of scores, -inf where a row may not look: at padding and, if causal, ahead."""
-    row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
-    col = torch.arange(cols.start, cols.stop, device=q.device)
-    ahead = col > row + k.shape[-2] - q.shape[-2]  # the last query stands where the last key does
-    scores = tile(q, rows) @ tile(k, cols).mT * rule.scale + (rule.offset + rule.slope * col)
-    return scores.masked_fill((col < rule.padding) | (rule.causal & ahead), -torch.inf)
-
-
-def attend(q: Tensor, k: Tensor, v: Tensor, rule: Rule) -> tuple[Tensor, Tensor]:
+def attend(q: Tensor, k: Tensor, v: Tensor, rule: "Rule") -> tuple[Tensor, Tensor]:
     """Attention of [..., tokens, features]: its output, and the log of each row's normaliser."""
     out = q.new_zeros(*q.shape[:-1], v.shape[-1])
     lse = out.new_zeros(q.shape[:-1], dtype=torch.promote_types(q.dtype, torch.float32))
@@ -115,7 +85,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, rule: Rule) -> tuple[Tensor, Tensor]
     return out, lse
 
 
-def attend_backward(q, k, v, out, lse, dout: Tensor, rule: Rule) -> list[Tensor]:
+def attend_backward(q, k, v, out, lse, dout: Tensor, rule: "Rule") -> list[Tensor]:
     """dq, dk and dv from what the forward pass kept; every tile of weights is made again."""
     dq, dk, dv = (torch.zeros_like(x, dtype=lse.dtype) for x in (q, k, v))
     # Weights sum to 1, so softmax takes the weighted mean off a row's gradient. It is dout . out.
@@ -130,6 +100,36 @@ def attend_backward(q, k, v, out, lse, dout: Tensor, rule: Rule) -> list[Tensor]
             dq[..., rows, :] += dscores @ tile(k, cols)
             dk[..., cols, :] += dscores.mT @ tile(q, rows)
     return [gradient.to(q.dtype) for gradient in (dq, dk, dv)]
+
+
+def score(q: Tensor, k: Tensor, rows: slice, cols: slice, rule: "Rule") -> Tensor:
+    """One tile of scores, -inf where a row may not look: at padding and, if causal, ahead."""
+    row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+    col = torch.arange(cols.start, cols.stop, device=q.device)
+    ahead = col > row + k.shape[-2] - q.shape[-2]  # the last query stands where the last key does
+    scores = tile(q, rows) @ tile(k, cols).mT * rule.scale + (rule.offset + rule.slope * col)
+    return scores.masked_fill((col < rule.padding) | (rule.causal & ahead), -torch.inf)
+
+
+class Rule(NamedTuple):
+    """How scores come about: their scale, the mask, what is added, and the size of a tile."""
+
+    scale: float
+    causal: bool = False
+    block: int = 64
+    padding: int = 0
+    offset: float = 0.0
+    slope: float = 0.0
+
+
+def tile(x: Tensor, place: slice) -> Tensor:
+    """Some rows of each head. Sums over tiles take fp32 at least: bf16 would round every one."""
+    return x[..., place, :].to(torch.promote_types(x.dtype, torch.float32))
+
+
+def tiles(length: int, block: int) -> list[slice]:
+    """The places from 0 to length, a block at a time."""
+    return [slice(start, min(start + block, length)) for start in range(0, length, block)]
 
 
 class TiledAttention(torch.autograd.Function):
@@ -151,29 +151,6 @@ class TiledAttention(torch.autograd.Function):
         """Neither the mask nor the rule has a gradient."""
         q, k, v, out, lse = ctx.saved_tensors
         return *attend_backward(q, k, v, out, lse, dout, ctx.rule), None, None
-
-
-def plain_attention(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, hidden: Tensor) -> Tensor:
-    """The textbook's: a whole matrix of scores, a whole matrix of weights."""
-    scores = q @ k.T / q.shape[-1] ** 0.5 + bias
-    weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
-    return weights.masked_fill(hidden, 0.0) @ v  # a row that sees no key was all NaN
-
-
-class Ledger(torch.overrides.TorchFunctionMode):
-    """Watches every torch call made under it: how often which is made, and the largest tensor."""
-
-    def __init__(self):
-        super().__init__()
-        self.largest = 0
-        self.calls = Counter()
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        if isinstance(result, Tensor):
-            self.largest = max(self.largest, result.numel())
-        self.calls[function.__name__.strip("_")] += 1
-        return result
 
 
 def main(
@@ -272,6 +249,29 @@ def main(
         "saved_bytes_plain": shared(counted(saved_plain)),
         **{name: shared(counted(number)) for name, number in found.items()},
     }
+
+
+def plain_attention(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, hidden: Tensor) -> Tensor:
+    """The textbook's: a whole matrix of scores, a whole matrix of weights."""
+    scores = q @ k.T / q.shape[-1] ** 0.5 + bias
+    weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
+    return weights.masked_fill(hidden, 0.0) @ v  # a row that sees no key was all NaN
+
+
+class Ledger(torch.overrides.TorchFunctionMode):
+    """Watches every torch call made under it: how often which is made, and the largest tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.largest = 0
+        self.calls = Counter()
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, Tensor):
+            self.largest = max(self.largest, result.numel())
+        self.calls[function.__name__.strip("_")] += 1
+        return result
 
 
 BREAKS = {

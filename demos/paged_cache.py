@@ -106,14 +106,6 @@ class Sequence:
         return Sequence([*self.tokens], [*self.table], *self.outputs)
 
 
-def keys(tokens: list[int], size: int) -> Iterator[str]:
-    """What names each full block: the tokens in it, and all that came before them."""
-    key = ""
-    for start in range(0, len(tokens) - size + 1, size):
-        key = sha256(f"{key} {tokens[start : start + size]}".encode()).hexdigest()
-        yield key
-
-
 def admit(prompt: list[int], pool: Pool) -> tuple[Sequence, list[int]]:
     """A new sequence on blocks found in the pool, and the tokens of its prompt left to run."""
     found: list[int] = []
@@ -124,6 +116,14 @@ def admit(prompt: list[int], pool: Pool) -> tuple[Sequence, list[int]]:
         pool.references[found[-1]] += 1
     length = len(found) * pool.size
     return Sequence(prompt[:length], found), prompt[length:]
+
+
+def keys(tokens: list[int], size: int) -> Iterator[str]:
+    """What names each full block: the tokens in it, and all that came before them."""
+    key = ""
+    for start in range(0, len(tokens) - size + 1, size):
+        key = sha256(f"{key} {tokens[start : start + size]}".encode()).hexdigest()
+        yield key
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -154,17 +154,6 @@ def forward(batch: list[tuple[Sequence, list[int]]], model: list[Tensor], pool: 
         seq.outputs.append(output)
         for key, block in zip(keys(seq.tokens, pool.size), seq.table, strict=False):
             pool.known.setdefault(key, block)  # it is full, so nobody writes to it any more
-
-
-def one_process(tokens: list[int], model: list[Tensor]) -> Tensor:
-    """The truth: the whole sequence at once, all heads, torch's attention, nothing kept."""
-    words, places, layers = model
-    x = words[tokens] + places[: len(tokens)]
-    for *of_qkv, of_out in layers:
-        q, k, v = (torch.einsum("tw,hdw->htd", rms_norm(x, [HEADS * DIM]), w)[None] for w in of_qkv)
-        mixed = scaled_dot_product_attention(q, k, v, is_causal=True)[0]
-        x = x + torch.einsum("htd,hdw->tw", mixed, of_out)
-    return x
 
 
 def serve(prompts: list[list[int]], later: list[list[int]], model: list[Tensor], pool: Pool):
@@ -249,6 +238,17 @@ def main(
     metrics = {name: shared(counted(n)) for name, n in (found | {"empty_most": empty}).items()}
     metrics |= {f"{kind}_error": shared(compared(gap)) for kind, gap in gaps.items()}
     return metrics | {"block_bytes": counted(pool.memory[:, :, 0].nbytes)}
+
+
+def one_process(tokens: list[int], model: list[Tensor]) -> Tensor:
+    """The truth: the whole sequence at once, all heads, torch's attention, nothing kept."""
+    words, places, layers = model
+    x = words[tokens] + places[: len(tokens)]
+    for *of_qkv, of_out in layers:
+        q, k, v = (torch.einsum("tw,hdw->htd", rms_norm(x, [HEADS * DIM]), w)[None] for w in of_qkv)
+        mixed = scaled_dot_product_attention(q, k, v, is_causal=True)[0]
+        x = x + torch.einsum("htd,hdw->tw", mixed, of_out)
+    return x
 
 
 BREAKS = {

@@ -58,45 +58,6 @@ def half_hook(state, bucket):
     return flight.then(lambda done: done.value()[0].to(bucket.buffer().dtype))
 
 
-def ddp_gradient(gradient, hook):
-    """The gradient after DDP has had the hook combine it."""
-    where = torch.device("cpu") if dist.get_backend() == "gloo" else device()  # gloo: host only
-    model = DistributedDataParallel(torch.nn.Linear(len(gradient), 1, bias=False).to(where))
-    model.register_comm_hook(None, hook)
-    model(gradient.to(where)).sum().backward()  # of w * x, the gradient is x
-    return model.module.weight.grad[0].to(device())
-
-
-def accepted(keywords):
-    """How many of the arguments said to turn compression on DDP's constructor knows."""
-    known = 0
-    for keyword in keywords:
-        try:
-            option = {keyword: fp16_compress_hook}
-            DistributedDataParallel(torch.nn.Linear(1, 1), **option)  # pyright: ignore
-            known += 1
-        except TypeError:
-            continue
-    return known
-
-
-def encode(row, scale=None):
-    """int8 codes and their scale: the largest entry becomes 127."""
-    scale = (row.abs().max() / 127).clamp(min=1e-30) if scale is None else scale
-    return (row / scale).round().clamp(-127, 127).to(torch.int8), scale
-
-
-def pack(row):
-    """A message: the codes of a row, and behind them their scale."""
-    codes, scale = encode(row)
-    return torch.cat([codes.view(torch.uint8), scale.reshape(1).view(torch.uint8)])
-
-
-def unpack(message):
-    """What the codes of a message stand for."""
-    return message[:-4].view(torch.int8) * message[-4:].clone().view(torch.float32)
-
-
 def sum_codes(row, top):
     """Add int8 codes of at most `top` in a ring, on one scale: their sum, and the mean it means."""
     scale = everyone(row.abs().max().item()).max().float().to(row.device) / top
@@ -126,33 +87,53 @@ def sum_owner(row):
     return publish(pack(total)).flatten() / n
 
 
-def publish(message):
-    """All ranks' finished chunks, unpacked: the owner, too, goes on with what the others get."""
-    return torch.stack([unpack(each) for each in ring_gather(message).view(ranks(), -1)])
-
-
 def sum_all(row):
     """Every rank's codes to every rank: nothing is rounded twice."""
     return publish(pack(row)).sum(0) / ranks()
 
 
-def rounded(row):
-    """On one process: to multiples of 1/127 of the largest entry."""
-    scale = (row.abs().max() / 127).clamp(min=1e-30)
-    return (row / scale).round() * scale
+def publish(message):
+    """All ranks' finished chunks, unpacked: the owner, too, goes on with what the others get."""
+    return torch.stack([unpack(each) for each in ring_gather(message).view(ranks(), -1)])
 
 
-def one_process(rows):
-    """The three sums that widen before they add, with all ranks' rows in one place."""
-    n, hops, owner = len(rows), [], []
-    for chunk, parts in enumerate(rows.view(n, n, -1).unbind(1)):
-        passing = rounded(parts[chunk])
-        for far in range(1, n):
-            passing = rounded(passing + parts[(chunk + far) % n])
-        hops.append(passing)
-        owner.append(rounded(torch.stack([*map(rounded, parts)]).sum(0)))
-    everything = torch.stack([*map(rounded, rows)]).sum(0)
-    return [torch.cat(hops) / n, torch.cat(owner) / n, everything / n]
+def encode(row, scale=None):
+    """int8 codes and their scale: the largest entry becomes 127."""
+    scale = (row.abs().max() / 127).clamp(min=1e-30) if scale is None else scale
+    return (row / scale).round().clamp(-127, 127).to(torch.int8), scale
+
+
+def pack(row):
+    """A message: the codes of a row, and behind them their scale."""
+    codes, scale = encode(row)
+    return torch.cat([codes.view(torch.uint8), scale.reshape(1).view(torch.uint8)])
+
+
+def unpack(message):
+    """What the codes of a message stand for."""
+    return message[:-4].view(torch.int8) * message[-4:].clone().view(torch.float32)
+
+
+def ddp_gradient(gradient, hook):
+    """The gradient after DDP has had the hook combine it."""
+    where = torch.device("cpu") if dist.get_backend() == "gloo" else device()  # gloo: host only
+    model = DistributedDataParallel(torch.nn.Linear(len(gradient), 1, bias=False).to(where))
+    model.register_comm_hook(None, hook)
+    model(gradient.to(where)).sum().backward()  # of w * x, the gradient is x
+    return model.module.weight.grad[0].to(device())
+
+
+def accepted(keywords):
+    """How many of the arguments said to turn compression on DDP's constructor knows."""
+    known = 0
+    for keyword in keywords:
+        try:
+            option = {keyword: fp16_compress_hook}
+            DistributedDataParallel(torch.nn.Linear(1, 1), **option)  # pyright: ignore
+            known += 1
+        except TypeError:
+            continue
+    return known
 
 
 def main(
@@ -225,6 +206,25 @@ def main(
         "takes_flag": shared(counted(accepted(["compression", "comm_hook"]))),
         "strangers": shared(counted(differ)),
     }
+
+
+def one_process(rows):
+    """The three sums that widen before they add, with all ranks' rows in one place."""
+    n, hops, owner = len(rows), [], []
+    for chunk, parts in enumerate(rows.view(n, n, -1).unbind(1)):
+        passing = rounded(parts[chunk])
+        for far in range(1, n):
+            passing = rounded(passing + parts[(chunk + far) % n])
+        hops.append(passing)
+        owner.append(rounded(torch.stack([*map(rounded, parts)]).sum(0)))
+    everything = torch.stack([*map(rounded, rows)]).sum(0)
+    return [torch.cat(hops) / n, torch.cat(owner) / n, everything / n]
+
+
+def rounded(row):
+    """On one process: to multiples of 1/127 of the largest entry."""
+    scale = (row.abs().max() / 127).clamp(min=1e-30)
+    return (row / scale).round() * scale
 
 
 BREAKS = {

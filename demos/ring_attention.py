@@ -43,67 +43,6 @@ from torch import Tensor
 TOPIC = "cp"
 
 
-def positions(owner: int, seq: int, layout: str) -> Tensor:
-    """Where in the sequence the tokens of one rank stand."""
-    if layout == "contiguous":
-        return torch.arange(seq, device=device()).chunk(ranks())[owner]
-    # An early piece sees little and a late one much: together every rank sees the same.
-    pieces = torch.arange(seq, device=device()).chunk(2 * ranks())
-    return torch.cat([pieces[owner], pieces[-1 - owner]])
-
-
-def rotate(x: Tensor, places: Tensor) -> Tensor:
-    """RoPE: turn each pair of features by an angle that grows with the token's place."""
-    pairs = torch.arange(0, x.shape[-1], 2, dtype=torch.float64, device=x.device)
-    angles = places[:, None] * 10_000.0 ** (-pairs / x.shape[-1])
-    cos, sin = angles.cos(), angles.sin()
-    even, odd = x[..., 0::2], x[..., 1::2]
-    turned = torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1)
-    return turned.flatten(-2).to(x.dtype)
-
-
-def plan(seq: int, layout: str, causal: bool) -> list[tuple[int, Tensor, Tensor, Tensor]]:
-    """For each step: whose block is here, and which of my queries may see which of its keys."""
-    here = positions(rank(), seq, layout)
-    visits = []
-    for step in range(ranks()):
-        # Blocks move ahead, so each one that arrives began one rank further behind.
-        source = (rank() - step) % ranks()
-        visible = (here[:, None] >= positions(source, seq, layout)) | (not causal)
-        # What the mask hides as a whole is never computed: half of most blocks under zigzag.
-        rows, keys = visible.any(1), visible.any(0)
-        visits.append((source, rows, keys, visible[rows][:, keys]))
-    return visits
-
-
-def wide(x: Tensor) -> Tensor:
-    """In fp32 at least: a sum kept in bf16 would be rounded again for every block that comes."""
-    return x.to(torch.promote_types(x.dtype, torch.float32))
-
-
-def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
-    """Attention over one block of keys: its output, and the log of its normaliser."""
-    scores = (wide(q) @ wide(k).mT / q.shape[-1] ** 0.5).masked_fill(~visible, -torch.inf)
-    lse = scores.logsumexp(-1, keepdim=True)
-    return (scores - lse).exp() @ wide(v), lse
-
-
-def merge(out: Tensor, lse: Tensor, new_out: Tensor, new_lse: Tensor) -> tuple[Tensor, Tensor]:
-    """Join two softmaxes over different keys into the softmax over all of them."""
-    # log(e^lse + e^new_lse), taken relative to the larger one so that nothing overflows.
-    both = torch.logaddexp(lse, new_lse)
-    # What was a whole row is now part of a longer one: each side is rescaled to its share of it.
-    kept, added = (lse - both).exp(), (new_lse - both).exp()
-    return kept * out + added * new_out, both
-
-
-def pass_on(block: Tensor, room: Tensor, tag: int = 0) -> Flight[Tensor]:
-    """Start sending a block ahead and receiving the one from behind; `wait()` returns that one."""
-    ahead, behind = (rank() + 1) % ranks(), (rank() - 1) % ranks()
-    # Both in one go: if every rank sent first and received after, all would wait for ever.
-    return exchange(block, ahead, room, behind, tag)
-
-
 def forward(q: Tensor, k: Tensor, v: Tensor, visits: list, clock=None):
     """My queries against everyone's keys, a block at a time; also the work and the blocks held."""
     kv = torch.stack([k, v])
@@ -130,6 +69,27 @@ def forward(q: Tensor, k: Tensor, v: Tensor, visits: list, clock=None):
         if arriving:
             kv = arriving.wait()
     return out.to(q.dtype), lse, work, held
+
+
+def merge(out: Tensor, lse: Tensor, new_out: Tensor, new_lse: Tensor) -> tuple[Tensor, Tensor]:
+    """Join two softmaxes over different keys into the softmax over all of them."""
+    # log(e^lse + e^new_lse), taken relative to the larger one so that nothing overflows.
+    both = torch.logaddexp(lse, new_lse)
+    # What was a whole row is now part of a longer one: each side is rescaled to its share of it.
+    kept, added = (lse - both).exp(), (new_lse - both).exp()
+    return kept * out + added * new_out, both
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
+    """Attention over one block of keys: its output, and the log of its normaliser."""
+    scores = (wide(q) @ wide(k).mT / q.shape[-1] ** 0.5).masked_fill(~visible, -torch.inf)
+    lse = scores.logsumexp(-1, keepdim=True)
+    return (scores - lse).exp() @ wide(v), lse
+
+
+def wide(x: Tensor) -> Tensor:
+    """In fp32 at least: a sum kept in bf16 would be rounded again for every block that comes."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def backward(
@@ -164,19 +124,44 @@ def backward(
     return dq.to(q.dtype), dk.to(k.dtype), dv.to(v.dtype)
 
 
-def on_one_rank(inputs: Tensor, causal: bool, official: bool) -> Tensor:
-    """Output and gradients of ordinary attention over the whole sequence, by autograd."""
-    q, k, v = (t.clone().requires_grad_() for t in inputs[:3])
-    places = torch.arange(q.shape[1], device=q.device)
-    turned = rotate(q, places), rotate(k, places)
-    if official:
-        out = torch.nn.functional.scaled_dot_product_attention(*turned, v, is_causal=causal)
-    else:
-        scores = turned[0] @ turned[1].mT / q.shape[-1] ** 0.5
-        hidden = (places[:, None] < places) & causal
-        out = scores.masked_fill(hidden, -torch.inf).softmax(-1) @ v
-    gradients = torch.autograd.grad((out * inputs[3]).sum(), (q, k, v))
-    return torch.stack([out.detach(), *gradients])
+def pass_on(block: Tensor, room: Tensor, tag: int = 0) -> Flight[Tensor]:
+    """Start sending a block ahead and receiving the one from behind; `wait()` returns that one."""
+    ahead, behind = (rank() + 1) % ranks(), (rank() - 1) % ranks()
+    # Both in one go: if every rank sent first and received after, all would wait for ever.
+    return exchange(block, ahead, room, behind, tag)
+
+
+def plan(seq: int, layout: str, causal: bool) -> list[tuple[int, Tensor, Tensor, Tensor]]:
+    """For each step: whose block is here, and which of my queries may see which of its keys."""
+    here = positions(rank(), seq, layout)
+    visits = []
+    for step in range(ranks()):
+        # Blocks move ahead, so each one that arrives began one rank further behind.
+        source = (rank() - step) % ranks()
+        visible = (here[:, None] >= positions(source, seq, layout)) | (not causal)
+        # What the mask hides as a whole is never computed: half of most blocks under zigzag.
+        rows, keys = visible.any(1), visible.any(0)
+        visits.append((source, rows, keys, visible[rows][:, keys]))
+    return visits
+
+
+def positions(owner: int, seq: int, layout: str) -> Tensor:
+    """Where in the sequence the tokens of one rank stand."""
+    if layout == "contiguous":
+        return torch.arange(seq, device=device()).chunk(ranks())[owner]
+    # An early piece sees little and a late one much: together every rank sees the same.
+    pieces = torch.arange(seq, device=device()).chunk(2 * ranks())
+    return torch.cat([pieces[owner], pieces[-1 - owner]])
+
+
+def rotate(x: Tensor, places: Tensor) -> Tensor:
+    """RoPE: turn each pair of features by an angle that grows with the token's place."""
+    pairs = torch.arange(0, x.shape[-1], 2, dtype=torch.float64, device=x.device)
+    angles = places[:, None] * 10_000.0 ** (-pairs / x.shape[-1])
+    cos, sin = angles.cos(), angles.sin()
+    even, odd = x[..., 0::2], x[..., 1::2]
+    turned = torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1)
+    return turned.flatten(-2).to(x.dtype)
 
 
 def main(
@@ -244,6 +229,21 @@ def main(
         "grad_error": shared(compared(grad_error)),
         "sdpa_error": shared(compared(sdpa_error)),
     }
+
+
+def on_one_rank(inputs: Tensor, causal: bool, official: bool) -> Tensor:
+    """Output and gradients of ordinary attention over the whole sequence, by autograd."""
+    q, k, v = (t.clone().requires_grad_() for t in inputs[:3])
+    places = torch.arange(q.shape[1], device=q.device)
+    turned = rotate(q, places), rotate(k, places)
+    if official:
+        out = torch.nn.functional.scaled_dot_product_attention(*turned, v, is_causal=causal)
+    else:
+        scores = turned[0] @ turned[1].mT / q.shape[-1] ** 0.5
+        hidden = (places[:, None] < places) & causal
+        out = scores.masked_fill(hidden, -torch.inf).softmax(-1) @ v
+    gradients = torch.autograd.grad((out * inputs[3]).sum(), (q, k, v))
+    return torch.stack([out.detach(), *gradients])
 
 
 BREAKS = {

@@ -56,47 +56,6 @@ KEPT, ORDERS = ("one", "wide", "narrow", "lse"), ("", "_written", "_narrow")
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
-def wider(dtype: torch.dtype) -> torch.dtype:
-    """What sums are kept in that should not feel the dtype."""
-    return torch.float32 if dtype.itemsize == 2 else torch.float64
-
-
-def attend(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """A kernel on one block: wide inside; the output is written narrow, its lse wide."""
-    wide = wider(q.dtype)
-    scores = q.to(wide) @ k.to(wide).mT / q.shape[-1] ** 0.5
-    lse = scores.logsumexp(-1, keepdim=True)
-    return ((scores - lse).exp() @ v.to(wide)).to(q.dtype), lse
-
-
-def pull_back(dout, q, k, v, out, lse: Tensor) -> tuple[Tensor, Tensor]:
-    """The backward kernel on one block, given whole rows' out and lse: dq, and dk with dv."""
-    narrow, scale, wide = q.dtype, q.shape[-1] ** -0.5, wider(q.dtype)
-    dout, q, k, v, out, lse = (x.to(wide) for x in (dout, q, k, v, out, lse))
-    weights = (q @ k.mT * scale - lse).exp()
-    dscores = weights * (dout @ v.mT - (dout * out).sum(-1, keepdim=True)) * scale
-    return (dscores @ k).to(narrow), torch.stack([dscores.mT @ q, weights.mT @ dout]).to(narrow)
-
-
-def cut(tensor: Tensor, pieces: int) -> tuple[Tensor, ...]:
-    """Views of its tokens, piece by piece."""
-    return tensor.chunk(pieces, dim=-2)
-
-
-def pass_on(block: Tensor) -> Tensor:
-    """My block goes ahead, and the one from behind is here."""
-    ahead, behind = (rank() + 1) % ranks(), (rank() - 1) % ranks()
-    return exchange(block, ahead, torch.empty_like(block), behind).wait()
-
-
-def ring(kv: Tensor) -> Iterator[Tensor]:
-    """The blocks of all ranks, mine first, then as they come round."""
-    for step in range(ranks()):
-        yield kv
-        if step < ranks() - 1:
-            kv = pass_on(kv)
-
-
 def forward(
     q: Tensor, blocks: Iterable[Tensor], pieces: int, keep_out: torch.dtype, keep_lse: torch.dtype
 ) -> tuple[Tensor, Tensor]:
@@ -111,6 +70,28 @@ def forward(
             out.copy_((lse - both).exp() * out + (new_lse - both).exp() * new_out)
             lse.copy_(both)
     return out, lse
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """A kernel on one block: wide inside; the output is written narrow, its lse wide."""
+    wide = wider(q.dtype)
+    scores = q.to(wide) @ k.to(wide).mT / q.shape[-1] ** 0.5
+    lse = scores.logsumexp(-1, keepdim=True)
+    return ((scores - lse).exp() @ v.to(wide)).to(q.dtype), lse
+
+
+def ring(kv: Tensor) -> Iterator[Tensor]:
+    """The blocks of all ranks, mine first, then as they come round."""
+    for step in range(ranks()):
+        yield kv
+        if step < ranks() - 1:
+            kv = pass_on(kv)
+
+
+def pass_on(block: Tensor) -> Tensor:
+    """My block goes ahead, and the one from behind is here."""
+    ahead, behind = (rank() + 1) % ranks(), (rank() - 1) % ranks()
+    return exchange(block, ahead, torch.empty_like(block), behind).wait()
 
 
 def backward(
@@ -132,36 +113,23 @@ def backward(
     return torch.cat(dq.unbind(), dim=-2), dkv
 
 
-def reference(q: Tensor, k: Tensor, v: Tensor, dout: Tensor) -> Tensor:
-    """Torch's attention over everything, by autograd."""
-    q, k, v = (x.clone().requires_grad_() for x in (q, k, v))
-    out = torch.nn.functional.scaled_dot_product_attention(q, k, v)
-    return torch.stack([out, *torch.autograd.grad((out * dout).sum(), (q, k, v))]).detach()
+def pull_back(dout, q, k, v, out, lse: Tensor) -> tuple[Tensor, Tensor]:
+    """The backward kernel on one block, given whole rows' out and lse: dq, and dk with dv."""
+    narrow, scale, wide = q.dtype, q.shape[-1] ** -0.5, wider(q.dtype)
+    dout, q, k, v, out, lse = (x.to(wide) for x in (dout, q, k, v, out, lse))
+    weights = (q @ k.mT * scale - lse).exp()
+    dscores = weights * (dout @ v.mT - (dout * out).sum(-1, keepdim=True)) * scale
+    return (dscores @ k).to(narrow), torch.stack([dscores.mT @ q, weights.mT @ dout]).to(narrow)
 
 
-def torch_ring(q: Tensor, k: Tensor, v: Tensor, dout: Tensor) -> Tensor | None:
-    """Out, dq, dk, dv of torch's own ring over these ranks; None where it cannot be called."""
-    if q.device.type != "cpu":
-        return None  # the kernel below is the CPU's
-    try:
-        import torch._dynamo  # torch's ring asks for it: imported once, before the ranks are forked
-        import torch.distributed.tensor.experimental._context_parallel._attention as theirs
+def cut(tensor: Tensor, pieces: int) -> tuple[Tensor, ...]:
+    """Views of its tokens, piece by piece."""
+    return tensor.chunk(pieces, dim=-2)
 
-        ahead, back = theirs._templated_ring_attention, theirs._templated_ring_attention_backward
-        kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-        pull = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
-        options = theirs._cp_options
-        options.rotate_method = theirs._RotateMethod.ALL_TO_ALL
-        options.enable_load_balance = False
-        # fp32 for what it keeps is its default; fp64 must not be cut down to that.
-        options.convert_to_f32 = q.dtype != torch.float64
-    except (ImportError, AttributeError):
-        return None  # a private entry, which moves from version to version
-    q, k, v, dout = (x[None].contiguous() for x in (q, k, v, dout))
-    group = dist.distributed_c10d._get_default_group()
-    out, lse, *_ = ahead(group, 2, kernel, q, k, v, False, dropout_p=0.0)
-    found = back(group, 2, pull, dout, "grad_out", q, k, v, out, lse, False, dropout_p=0.0)
-    return torch.cat([out, *found[:3]])
+
+def wider(dtype: torch.dtype) -> torch.dtype:
+    """What sums are kept in that should not feel the dtype."""
+    return torch.float32 if dtype.itemsize == 2 else torch.float64
 
 
 def main(
@@ -248,6 +216,38 @@ def main(
         "torch_ring": shared(counted(len(theirs) // 2)),
         **metrics,
     }
+
+
+def reference(q: Tensor, k: Tensor, v: Tensor, dout: Tensor) -> Tensor:
+    """Torch's attention over everything, by autograd."""
+    q, k, v = (x.clone().requires_grad_() for x in (q, k, v))
+    out = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    return torch.stack([out, *torch.autograd.grad((out * dout).sum(), (q, k, v))]).detach()
+
+
+def torch_ring(q: Tensor, k: Tensor, v: Tensor, dout: Tensor) -> Tensor | None:
+    """Out, dq, dk, dv of torch's own ring over these ranks; None where it cannot be called."""
+    if q.device.type != "cpu":
+        return None  # the kernel below is the CPU's
+    try:
+        import torch._dynamo  # torch's ring asks for it: imported once, before the ranks are forked
+        import torch.distributed.tensor.experimental._context_parallel._attention as theirs
+
+        ahead, back = theirs._templated_ring_attention, theirs._templated_ring_attention_backward
+        kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        pull = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
+        options = theirs._cp_options
+        options.rotate_method = theirs._RotateMethod.ALL_TO_ALL
+        options.enable_load_balance = False
+        # fp32 for what it keeps is its default; fp64 must not be cut down to that.
+        options.convert_to_f32 = q.dtype != torch.float64
+    except (ImportError, AttributeError):
+        return None  # a private entry, which moves from version to version
+    q, k, v, dout = (x[None].contiguous() for x in (q, k, v, dout))
+    group = dist.distributed_c10d._get_default_group()
+    out, lse, *_ = ahead(group, 2, kernel, q, k, v, False, dropout_p=0.0)
+    found = back(group, 2, pull, dout, "grad_out", q, k, v, out, lse, False, dropout_p=0.0)
+    return torch.cat([out, *found[:3]])
 
 
 BREAKS = {

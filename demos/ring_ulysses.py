@@ -45,30 +45,39 @@ from torch.nn.functional import scaled_dot_product_attention
 TOPIC = "cp"
 
 
-def lay_out(row_length, inside, per_node):
-    """The grid, and where in it this rank stands: whom it trades heads with, who is in its ring."""
-    lines = torch.arange(ranks())  # neighbours are a row, or a column
-    grid = lines.view(-1, row_length) if inside == "heads" else lines.view(row_length, -1).T
-    row, column = (grid == rank()).nonzero()[0].tolist()
-    place = SimpleNamespace(row=row, column=column, per_node=per_node, sent=Counter())
-    place.heads = grid[row].tolist()
-    place.ring = grid[:, column].tolist()
-    return place
+def two_dimensions(seq, place, q, k, v):
+    """Attention of my tokens to the whole sequence: by heads in my row, round my column."""
+    rows = len(place.ring)
+    place.dtype = q.dtype
+    q, k, v = (wide(Moved.apply(x, to_heads, to_tokens, place)) for x in (q, k, v))
+    # From here on my row has the whole block, and I my heads of it.
+    here = block(seq, place.row, rows)
+    kv = torch.stack([k, v])
+    work = 0
+    for step in range(rows):
+        visible = here[:, None] >= block(seq, (place.row - step) % rows, rows)
+        work += len(q) * int(visible.sum())
+        part, part_lse = attend(visible, q, *kv)
+        if step == 0:  # my own block: every token sees itself
+            out, lse = part, part_lse
+        else:
+            both = torch.logaddexp(lse, part_lse)
+            out = (lse - both).exp() * out + (part_lse - both).exp() * part
+            lse = both
+        if step < rows - 1:
+            kv = Moved.apply(kv, ahead, home, place)
+    out = Moved.apply(out.to(place.dtype), to_tokens, to_heads, place)
+    return out, len(q), len(here), work
 
 
-def block(seq, row, rows):
-    """Where in the sequence the tokens of a row stand: an early piece, and a late one."""
-    pieces = torch.arange(seq, device=device()).chunk(2 * rows)
-    return torch.cat([pieces[row], pieces[-1 - row]])
+def to_heads(x, place):
+    """All heads of my tokens become my heads of the tokens of my row."""
+    return torch.cat(all_to_all(x.chunk(len(place.heads), dim=0), place), dim=1)
 
 
-def deliver(x, to, source, kind, place):
-    """One message there, one from elsewhere; what it takes is booked by how far it goes."""
-    with wire() as sent:
-        flight = exchange(x, to, torch.empty_like(x), source)
-    distance = "near" if to // place.per_node == rank() // place.per_node else "far"
-    place.sent[f"{kind}_{distance}"] += sent.sent_bytes
-    return flight
+def to_tokens(x, place):
+    """My heads of the tokens of my row become all heads of my tokens."""
+    return torch.cat(all_to_all(x.chunk(len(place.heads), dim=1), place), dim=0)
 
 
 def all_to_all(parts, place):
@@ -83,23 +92,6 @@ def all_to_all(parts, place):
     return came
 
 
-def to_heads(x, place):
-    """All heads of my tokens become my heads of the tokens of my row."""
-    return torch.cat(all_to_all(x.chunk(len(place.heads), dim=0), place), dim=1)
-
-
-def to_tokens(x, place):
-    """My heads of the tokens of my row become all heads of my tokens."""
-    return torch.cat(all_to_all(x.chunk(len(place.heads), dim=1), place), dim=0)
-
-
-def pass_on(x, place, by):
-    """To the rank so many further in my column, and from the one so many before."""
-    ring, me = place.ring, place.row
-    to, source = ring[(me + by) % len(ring)], ring[(me - by) % len(ring)]
-    return deliver(x, to, source, "ring", place).wait()
-
-
 def ahead(x, place):
     """Keys and values go this way, in the dtype that they came in."""
     return pass_on(x.to(place.dtype), place, 1).to(x.dtype)
@@ -108,6 +100,13 @@ def ahead(x, place):
 def home(x, place):
     """And their gradients that way, growing at every rank they pass."""
     return pass_on(x, place, -1)
+
+
+def pass_on(x, place, by):
+    """To the rank so many further in my column, and from the one so many before."""
+    ring, me = place.ring, place.row
+    to, source = ring[(me + by) % len(ring)], ring[(me - by) % len(ring)]
+    return deliver(x, to, source, "ring", place).wait()
 
 
 class Moved(torch.autograd.Function):
@@ -139,56 +138,30 @@ def wide(x):
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
-def two_dimensions(seq, place, q, k, v):
-    """Attention of my tokens to the whole sequence: by heads in my row, round my column."""
-    rows = len(place.ring)
-    place.dtype = q.dtype
-    q, k, v = (wide(Moved.apply(x, to_heads, to_tokens, place)) for x in (q, k, v))
-    # From here on my row has the whole block, and I my heads of it.
-    here = block(seq, place.row, rows)
-    kv = torch.stack([k, v])
-    work = 0
-    for step in range(rows):
-        visible = here[:, None] >= block(seq, (place.row - step) % rows, rows)
-        work += len(q) * int(visible.sum())
-        part, part_lse = attend(visible, q, *kv)
-        if step == 0:  # my own block: every token sees itself
-            out, lse = part, part_lse
-        else:
-            both = torch.logaddexp(lse, part_lse)
-            out = (lse - both).exp() * out + (part_lse - both).exp() * part
-            lse = both
-        if step < rows - 1:
-            kv = Moved.apply(kv, ahead, home, place)
-    out = Moved.apply(out.to(place.dtype), to_tokens, to_heads, place)
-    return out, len(q), len(here), work
+def lay_out(row_length, inside, per_node):
+    """The grid, and where in it this rank stands: whom it trades heads with, who is in its ring."""
+    lines = torch.arange(ranks())  # neighbours are a row, or a column
+    grid = lines.view(-1, row_length) if inside == "heads" else lines.view(row_length, -1).T
+    row, column = (grid == rank()).nonzero()[0].tolist()
+    place = SimpleNamespace(row=row, column=column, per_node=per_node, sent=Counter())
+    place.heads = grid[row].tolist()
+    place.ring = grid[:, column].tolist()
+    return place
 
 
-def on_one_rank(whole, towards, official):
-    """Output and gradients over the whole sequence: by hand, or by torch's attention."""
-    q, k, v = (x.clone().requires_grad_() for x in whole)
-    keys, values = (x.repeat_interleave(len(q) // len(k), 0) for x in (k, v))
-    if official:
-        out = scaled_dot_product_attention(q, keys, values, is_causal=True)
-    else:
-        scores = q @ keys.mT / q.shape[-1] ** 0.5
-        later = torch.ones_like(scores[0], dtype=torch.bool).triu(1)
-        out = scores.masked_fill(later, -torch.inf).softmax(-1) @ values
-    return [out.detach(), *torch.autograd.grad((out * towards).sum(), [q, k, v])]
+def block(seq, row, rows):
+    """Where in the sequence the tokens of a row stand: an early piece, and a late one."""
+    pieces = torch.arange(seq, device=device()).chunk(2 * rows)
+    return torch.cat([pieces[row], pieces[-1 - row]])
 
 
-def differences(results, whole, towards, mine, official):
-    """From one rank's output and gradients, of which I have some tokens: the largest of each."""
-    truth = [torch.empty_like(x) for x in (whole[0], *whole)]
-    if rank() == 0:  # the reference has s x s scores: one rank computes it for all
-        truth = [x.contiguous() for x in on_one_rank(whole, towards, official)]
-    pairs = zip(results, truth, strict=True)
-    return [max_error(ours, broadcast(right, 0)[:, mine]) for ours, right in pairs]
-
-
-def worst(errors):
-    """The largest; NaN stays NaN."""
-    return torch.tensor(errors).max().item()
+def deliver(x, to, source, kind, place):
+    """One message there, one from elsewhere; what it takes is booked by how far it goes."""
+    with wire() as sent:
+        flight = exchange(x, to, torch.empty_like(x), source)
+    distance = "near" if to // place.per_node == rank() // place.per_node else "far"
+    place.sent[f"{kind}_{distance}"] += sent.sent_bytes
+    return flight
 
 
 def main(
@@ -259,6 +232,33 @@ def main(
         "grad_error": compared(worst(gradients)),
         "sdpa_error": compared(sdpa_error),
     }
+
+
+def on_one_rank(whole, towards, official):
+    """Output and gradients over the whole sequence: by hand, or by torch's attention."""
+    q, k, v = (x.clone().requires_grad_() for x in whole)
+    keys, values = (x.repeat_interleave(len(q) // len(k), 0) for x in (k, v))
+    if official:
+        out = scaled_dot_product_attention(q, keys, values, is_causal=True)
+    else:
+        scores = q @ keys.mT / q.shape[-1] ** 0.5
+        later = torch.ones_like(scores[0], dtype=torch.bool).triu(1)
+        out = scores.masked_fill(later, -torch.inf).softmax(-1) @ values
+    return [out.detach(), *torch.autograd.grad((out * towards).sum(), [q, k, v])]
+
+
+def differences(results, whole, towards, mine, official):
+    """From one rank's output and gradients, of which I have some tokens: the largest of each."""
+    truth = [torch.empty_like(x) for x in (whole[0], *whole)]
+    if rank() == 0:  # the reference has s x s scores: one rank computes it for all
+        truth = [x.contiguous() for x in on_one_rank(whole, towards, official)]
+    pairs = zip(results, truth, strict=True)
+    return [max_error(ours, broadcast(right, 0)[:, mine]) for ours, right in pairs]
+
+
+def worst(errors):
+    """The largest; NaN stays NaN."""
+    return torch.tensor(errors).max().item()
 
 
 BREAKS = {

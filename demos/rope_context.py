@@ -46,6 +46,27 @@ from torch.nn.functional import scaled_dot_product_attention
 TOPIC = "attention"
 
 
+def rope(x, ids, how, pairing):
+    """Turn each pair of features by its angle."""
+    cos, sin = tables(ids, how)
+    if pairing == "halves":
+        a, b = x.chunk(2, -1)
+        return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
+
+
+def tables(ids, how):
+    """Cos and sin of every token's angles, from the ids and nothing else."""
+    angles = ids[:, None] * speeds(how).to(ids.device)
+    return angles.cos(), angles.sin()
+
+
+def speeds(how):
+    """Angle per token, for each pair: the first turns by 1, the last takes longest."""
+    return how.base ** (-torch.arange(0, how.dim, 2, dtype=torch.float64) / how.dim)
+
+
 def places_of(owner, how):
     """Where in the sequence the tokens of one rank stand."""
     places = torch.arange(how.first, how.first + how.seq, device=device())
@@ -57,32 +78,21 @@ def places_of(owner, how):
     return torch.cat([pieces[owner], pieces[-1 - owner]])
 
 
-def speeds(how):
-    """Angle per token, for each pair: the first turns by 1, the last takes longest."""
-    return how.base ** (-torch.arange(0, how.dim, 2, dtype=torch.float64) / how.dim)
-
-
-def tables(ids, how):
-    """Cos and sin of every token's angles, from the ids and nothing else."""
-    angles = ids[:, None] * speeds(how).to(ids.device)
-    return angles.cos(), angles.sin()
-
-
-def rope(x, ids, how, pairing):
-    """Turn each pair of features by its angle."""
-    cos, sin = tables(ids, how)
-    if pairing == "halves":
-        a, b = x.chunk(2, -1)
-        return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
-    a, b = x[..., 0::2], x[..., 1::2]
-    return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
-
-
 def rearranged(x, pairing):
     """Features in the order of the other pairing, as if rows of the weight had been moved."""
     if pairing == "neighbours":
         return torch.cat([x[..., 0::2], x[..., 1::2]], -1)
     return torch.stack(x.chunk(2, -1), -1).flatten(-2)
+
+
+def attend(q, k, v, how):
+    """My queries over the keys of all, both turned already."""
+    mine = places_of(rank(), how)
+    theirs = torch.cat([places_of(owner, how) for owner in range(ranks())])
+    keys, values = FromAll.apply(k), FromAll.apply(v)
+    scores = q @ keys.mT / how.dim**0.5
+    hidden = mine[:, None] < theirs
+    return scores.masked_fill(hidden, -torch.inf).softmax(-1) @ values
 
 
 class FromAll(torch.autograd.Function):
@@ -97,43 +107,6 @@ class FromAll(torch.autograd.Function):
     def backward(ctx, gradient):
         """Every rank's queries have looked at my keys."""
         return all_reduce(gradient.clone()).chunk(ranks(), -2)[rank()]
-
-
-def attend(q, k, v, how):
-    """My queries over the keys of all, both turned already."""
-    mine = places_of(rank(), how)
-    theirs = torch.cat([places_of(owner, how) for owner in range(ranks())])
-    keys, values = FromAll.apply(k), FromAll.apply(v)
-    scores = q @ keys.mT / how.dim**0.5
-    hidden = mine[:, None] < theirs
-    return scores.masked_fill(hidden, -torch.inf).softmax(-1) @ values
-
-
-def one_process(inputs, how):
-    """The truth: the whole sequence, pairs as complex numbers, torch's own attention."""
-    q, k, v = leaves = [t.clone().requires_grad_() for t in inputs[:3]]
-    places = torch.arange(how.seq).to(inputs)
-    waves = [2 * torch.pi * how.base ** (2 * i / how.dim) for i in range(how.dim // 2)]  # in tokens
-    turns = torch.exp(2j * torch.pi * places[:, None] / inputs.new_tensor(waves))
-
-    def turned(x):
-        a, b = x.chunk(2, -1) if how.pairing == "halves" else (x[..., 0::2], x[..., 1::2])
-        return torch.view_as_real(torch.complex(a, b) * turns).flatten(-2)
-
-    out = scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True)
-    return torch.stack([out.detach(), *torch.autograd.grad((out * inputs[3]).sum(), leaves)])
-
-
-def walk_longest_wave(how):
-    """Walk on until the slowest pair has come round: its sine goes below 0, then comes back."""
-    at, stride, slowest = 1, 2**16, speeds(how)[-1].item()
-    for side in (-1, 1):
-        found = []
-        while not len(found):
-            sine = (torch.arange(at, at + stride, device=device()) * slowest).sin()
-            found, at = (sine * side >= 0).nonzero(), at + stride
-        at += found[0].item() - stride
-    return at
 
 
 def in_bf16(context, how):
@@ -152,6 +125,18 @@ def in_bf16(context, how):
         for name, angle in angles.items()
     }
     return len(held.unique()), lost[0] if lost else -1, errors
+
+
+def walk_longest_wave(how):
+    """Walk on until the slowest pair has come round: its sine goes below 0, then comes back."""
+    at, stride, slowest = 1, 2**16, speeds(how)[-1].item()
+    for side in (-1, 1):
+        found = []
+        while not len(found):
+            sine = (torch.arange(at, at + stride, device=device()) * slowest).sin()
+            found, at = (sine * side >= 0).nonzero(), at + stride
+        at += found[0].item() - stride
+    return at
 
 
 def main(
@@ -234,6 +219,21 @@ def main(
         "ids_bf16_error": shared(compared(rounded["ids"])),
         "cast_error": shared(compared(rounded["cast"])),
     }
+
+
+def one_process(inputs, how):
+    """The truth: the whole sequence, pairs as complex numbers, torch's own attention."""
+    q, k, v = leaves = [t.clone().requires_grad_() for t in inputs[:3]]
+    places = torch.arange(how.seq).to(inputs)
+    waves = [2 * torch.pi * how.base ** (2 * i / how.dim) for i in range(how.dim // 2)]  # in tokens
+    turns = torch.exp(2j * torch.pi * places[:, None] / inputs.new_tensor(waves))
+
+    def turned(x):
+        a, b = x.chunk(2, -1) if how.pairing == "halves" else (x[..., 0::2], x[..., 1::2])
+        return torch.view_as_real(torch.complex(a, b) * turns).flatten(-2)
+
+    out = scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True)
+    return torch.stack([out.detach(), *torch.autograd.grad((out * inputs[3]).sum(), leaves)])
 
 
 BREAKS = {

@@ -47,11 +47,25 @@ TOPIC = "compress"
 INDEX = torch.int32  # 4 bytes reach two thousand million entries; topk itself gives 8
 
 
-def centre(member, target, disputed, spread):
-    """The weights a rank would like best; rank 0 pulls against all others, the mean is target."""
-    pull = torch.zeros_like(target)
-    pull[:disputed] = torch.linspace(2, 1, disputed) * spread
-    return target + (pull * (ranks() - 1) if member == 0 else -pull)
+class TopK:
+    """One rank's top-k: what it has left over, and what it has sent."""
+
+    def __init__(self, feedback, k):
+        self.feedback, self.k, self.path = feedback, k, []
+        self.residual = self.sent = self.lost = torch.zeros(()).to(device())
+
+    def total(self, gradient):
+        """The sum of what the ranks choose to send of their gradients."""
+        row = gradient + self.residual
+        values, places = compress(row, self.k)
+        if self.feedback:
+            self.residual = row.clone()
+            self.residual[places.long()] -= values  # and what rounding took off stays
+        with wire() as wired:
+            total, self.touched = sparse_sum(row, values, places)
+        self.bytes = wired.sent_bytes  # of this step
+        self.sent = self.sent + torch.zeros_like(row).index_add_(0, places, values.double())
+        return total
 
 
 def compress(row, k):
@@ -81,25 +95,15 @@ def sparse_sum(row, values, places):
     return total, int(touched.sum())
 
 
-class TopK:
-    """One rank's top-k: what it has left over, and what it has sent."""
-
-    def __init__(self, feedback, k):
-        self.feedback, self.k, self.path = feedback, k, []
-        self.residual = self.sent = self.lost = torch.zeros(()).to(device())
-
-    def total(self, gradient):
-        """The sum of what the ranks choose to send of their gradients."""
-        row = gradient + self.residual
-        values, places = compress(row, self.k)
-        if self.feedback:
-            self.residual = row.clone()
-            self.residual[places.long()] -= values  # and what rounding took off stays
-        with wire() as wired:
-            total, self.touched = sparse_sum(row, values, places)
-        self.bytes = wired.sent_bytes  # of this step
-        self.sent = self.sent + torch.zeros_like(row).index_add_(0, places, values.double())
-        return total
+def hook(topk, bucket):
+    """What DDP calls with a full bucket, in place of its own all-reduce and division by N."""
+    # One bucket, one residual. With more of them, each has its own, and not from the first step
+    # on: after it DDP deals its weights to buckets anew.
+    mean = topk.total(bucket.buffer().to(device())) / ranks()
+    there = bucket.buffer().device
+    done = torch.futures.Future(devices=[] if there.type == "cpu" else [there])
+    done.set_result(mean.to(there))
+    return done
 
 
 def train(feedback, wish, k, lr, steps):
@@ -112,17 +116,6 @@ def train(feedback, wish, k, lr, steps):
         wanted += gradient
     seen.lost = (wanted - seen.sent - seen.residual).abs().sum() / wanted.abs().sum()
     return seen
-
-
-def hook(topk, bucket):
-    """What DDP calls with a full bucket, in place of its own all-reduce and division by N."""
-    # One bucket, one residual. With more of them, each has its own, and not from the first step
-    # on: after it DDP deals its weights to buckets anew.
-    mean = topk.total(bucket.buffer().to(device())) / ranks()
-    there = bucket.buffer().device
-    done = torch.futures.Future(devices=[] if there.type == "cpu" else [there])
-    done.set_result(mean.to(there))
-    return done
 
 
 def train_ddp(wish, k, lr, steps):
@@ -140,24 +133,11 @@ def train_ddp(wish, k, lr, steps):
     return path
 
 
-def one_process(feedback, wishes, k, lr, steps):
-    """The same in one place, with rows of full length and everything else masked out.
-
-    Gives the weights after each step, and how many entries the last step's sum had.
-    """
-    x, residuals, path = torch.zeros_like(wishes[0]), torch.zeros_like(wishes), []
-    for _ in range(steps):
-        rows, chosen = x - wishes + residuals, set()
-        kept = torch.zeros_like(rows)
-        for row, keep in zip(rows, kept, strict=True):
-            # As above, so that of two equal entries the same one is taken.
-            best = row.abs().topk(k).indices
-            keep[best] = row[best].float().double()
-            chosen.update(best.tolist())
-        residuals = rows - kept if feedback else residuals
-        x = x - lr * sum(kept) / len(wishes)
-        path.append(x)
-    return path, len(chosen)
+def centre(member, target, disputed, spread):
+    """The weights a rank would like best; rank 0 pulls against all others, the mean is target."""
+    pull = torch.zeros_like(target)
+    pull[:disputed] = torch.linspace(2, 1, disputed) * spread
+    return target + (pull * (ranks() - 1) if member == 0 else -pull)
 
 
 def main(
@@ -224,6 +204,26 @@ def main(
         "path_error": compared(max(errors) * size),
         "hook_error": compared(hook_error),
     }
+
+
+def one_process(feedback, wishes, k, lr, steps):
+    """The same in one place, with rows of full length and everything else masked out.
+
+    Gives the weights after each step, and how many entries the last step's sum had.
+    """
+    x, residuals, path = torch.zeros_like(wishes[0]), torch.zeros_like(wishes), []
+    for _ in range(steps):
+        rows, chosen = x - wishes + residuals, set()
+        kept = torch.zeros_like(rows)
+        for row, keep in zip(rows, kept, strict=True):
+            # As above, so that of two equal entries the same one is taken.
+            best = row.abs().topk(k).indices
+            keep[best] = row[best].float().double()
+            chosen.update(best.tolist())
+        residuals = rows - kept if feedback else residuals
+        x = x - lr * sum(kept) / len(wishes)
+        path.append(x)
+    return path, len(chosen)
 
 
 BREAKS = {

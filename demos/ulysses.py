@@ -45,6 +45,41 @@ TOPIC = "cp"
 CALLS = []  # the all-to-alls so far
 
 
+def ulysses(seen, q, k, v):
+    """Attention of my tokens to the whole sequence; one rank never needs another inside."""
+    heads, kv_heads, tokens = len(q), len(k), q.shape[1]
+    # Turned by where my tokens stand, while they are still mine: it costs no message.
+    places = rank() * tokens + torch.arange(tokens, device=q.device)
+    q, k = rotate(q, places), rotate(k, places)
+    queries, kvs = looked_at(heads, heads), looked_at(heads, kv_heads)
+    q = turn(q, to_heads, to_tokens, queries)
+    # A KV head may go to several ranks, and its gradient comes back from each of them.
+    k, v = (turn(x, to_heads, to_tokens, kvs) for x in (k, v))
+    seen.heads_held, seen.tokens_held, seen.kv_held = len(q), q.shape[1], len(k)
+    # From here on a rank is alone with whole sequences of its heads.
+    everything = torch.arange(q.shape[1], device=q.device)
+    visible = everything[:, None] >= everything
+    shared = [head * kv_heads // heads - kvs[rank()].start for head in queries[rank()]]
+    out = scaled_dot_product_attention(q, k[shared], v[shared], attn_mask=visible)
+    seen.work = len(q) * int(visible.sum())
+    return turn(out, to_tokens, to_heads, queries)
+
+
+def to_heads(x, wanted):
+    """All heads of my tokens become my heads of all tokens."""
+    came = all_to_all([x[heads] for heads in wanted], [len(wanted[rank()])] * ranks())
+    return torch.cat(came, dim=1)
+
+
+def to_tokens(x, wanted):
+    """My heads of all tokens become all heads of my tokens."""
+    came = all_to_all(x.chunk(ranks(), dim=1), [len(heads) for heads in wanted])
+    whole = x.new_zeros(wanted[-1].stop, *came[0].shape[1:])
+    for heads, part in zip(wanted, came, strict=True):
+        whole[heads] += part
+    return whole
+
+
 def all_to_all(parts, counts):
     """Give each rank its part; mine come back in order of rank, so many heads from each."""
     CALLS.append(len(parts))
@@ -66,19 +101,9 @@ def looked_at(heads, kv_heads):
     return [range(a * kv_heads // heads, z * kv_heads // heads + 1) for a, z in ends]
 
 
-def to_heads(x, wanted):
-    """All heads of my tokens become my heads of all tokens."""
-    came = all_to_all([x[heads] for heads in wanted], [len(wanted[rank()])] * ranks())
-    return torch.cat(came, dim=1)
-
-
-def to_tokens(x, wanted):
-    """My heads of all tokens become all heads of my tokens."""
-    came = all_to_all(x.chunk(ranks(), dim=1), [len(heads) for heads in wanted])
-    whole = x.new_zeros(wanted[-1].stop, *came[0].shape[1:])
-    for heads, part in zip(wanted, came, strict=True):
-        whole[heads] += part
-    return whole
+def turn(x, there, back, wanted):
+    """Autograd does not look into messages: it is told what their gradient is."""
+    return Turn.apply(x, there, back, wanted)
 
 
 class Turn(torch.autograd.Function):
@@ -96,11 +121,6 @@ class Turn(torch.autograd.Function):
         return ctx.back(gradient, ctx.wanted), None, None, None
 
 
-def turn(x, there, back, wanted):
-    """Autograd does not look into messages: it is told what their gradient is."""
-    return Turn.apply(x, there, back, wanted)
-
-
 def rotate(x, places):
     """RoPE: turn each pair of features by an angle that grows with the token's place."""
     pairs = torch.arange(0, x.shape[-1], 2, dtype=torch.float64, device=x.device)
@@ -109,46 +129,12 @@ def rotate(x, places):
     return torch.view_as_real(turned).flatten(-2).to(x.dtype)
 
 
-def ulysses(seen, q, k, v):
-    """Attention of my tokens to the whole sequence; one rank never needs another inside."""
-    heads, kv_heads, tokens = len(q), len(k), q.shape[1]
-    # Turned by where my tokens stand, while they are still mine: it costs no message.
-    places = rank() * tokens + torch.arange(tokens, device=q.device)
-    q, k = rotate(q, places), rotate(k, places)
-    queries, kvs = looked_at(heads, heads), looked_at(heads, kv_heads)
-    q = turn(q, to_heads, to_tokens, queries)
-    # A KV head may go to several ranks, and its gradient comes back from each of them.
-    k, v = (turn(x, to_heads, to_tokens, kvs) for x in (k, v))
-    seen.heads_held, seen.tokens_held, seen.kv_held = len(q), q.shape[1], len(k)
-    # From here on a rank is alone with whole sequences of its heads.
-    everything = torch.arange(q.shape[1], device=q.device)
-    visible = everything[:, None] >= everything
-    shared = [head * kv_heads // heads - kvs[rank()].start for head in queries[rank()]]
-    out = scaled_dot_product_attention(q, k[shared], v[shared], attn_mask=visible)
-    seen.work = len(q) * int(visible.sum())
-    return turn(out, to_tokens, to_heads, queries)
-
-
 def send_round(kv):
     """What a ring does with the blocks of K and V: each visits every rank."""
     ahead, behind = (rank() + 1) % ranks(), (rank() - 1) % ranks()
     for _ in range(ranks() - 1):
         kv = exchange(kv, ahead, torch.empty_like(kv), behind).wait()
     return kv
-
-
-def on_one_rank(whole, towards, official):
-    """Output and gradients over the whole sequence: by hand, or by torch's attention."""
-    q, k, v = (x.clone().requires_grad_() for x in whole)
-    places = torch.arange(q.shape[1], device=q.device)
-    shared = [head * len(k) // len(q) for head in range(len(q))]
-    queries, keys, values = rotate(q, places), rotate(k, places)[shared], v[shared]
-    if official:
-        out = scaled_dot_product_attention(queries, keys, values, is_causal=True)
-    else:
-        scores = queries @ keys.mT / q.shape[-1] ** 0.5
-        out = scores.masked_fill(places[:, None] < places, -torch.inf).softmax(-1) @ values
-    return [out.detach(), *torch.autograd.grad((out * towards).sum(), [q, k, v])]
 
 
 def shard(x):
@@ -180,22 +166,6 @@ def experiment(whole, towards):
         pairs = zip(seen.results, truth, strict=True)
         seen.errors += [max_error(ours, shard(broadcast(right, 0))) for ours, right in pairs]
     return seen
-
-
-def worst(errors):
-    """The largest; NaN stays NaN."""
-    return torch.tensor(errors).max().item()
-
-
-def against_torchs(whole):
-    """Largest difference of our all-to-all from torch's; gloo takes tensors from the host only."""
-    place = "cpu" if torch.distributed.get_backend() == "gloo" else device()
-    parts = shard(whole).chunk(ranks())
-    ours = all_to_all(parts, [len(part) for part in parts])
-    given = torch.stack(parts).to(place)
-    theirs = torch.empty_like(given)
-    torch.distributed.all_to_all_single(theirs, given)
-    return max_error(torch.stack(ours), theirs.to(device()))
 
 
 def main(
@@ -248,6 +218,36 @@ def main(
         "kv_grad_error": compared(worst([k, v])),
         "sdpa_error": compared(worst(sdpa)),
     }
+
+
+def on_one_rank(whole, towards, official):
+    """Output and gradients over the whole sequence: by hand, or by torch's attention."""
+    q, k, v = (x.clone().requires_grad_() for x in whole)
+    places = torch.arange(q.shape[1], device=q.device)
+    shared = [head * len(k) // len(q) for head in range(len(q))]
+    queries, keys, values = rotate(q, places), rotate(k, places)[shared], v[shared]
+    if official:
+        out = scaled_dot_product_attention(queries, keys, values, is_causal=True)
+    else:
+        scores = queries @ keys.mT / q.shape[-1] ** 0.5
+        out = scores.masked_fill(places[:, None] < places, -torch.inf).softmax(-1) @ values
+    return [out.detach(), *torch.autograd.grad((out * towards).sum(), [q, k, v])]
+
+
+def worst(errors):
+    """The largest; NaN stays NaN."""
+    return torch.tensor(errors).max().item()
+
+
+def against_torchs(whole):
+    """Largest difference of our all-to-all from torch's; gloo takes tensors from the host only."""
+    place = "cpu" if torch.distributed.get_backend() == "gloo" else device()
+    parts = shard(whole).chunk(ranks())
+    ours = all_to_all(parts, [len(part) for part in parts])
+    given = torch.stack(parts).to(place)
+    theirs = torch.empty_like(given)
+    torch.distributed.all_to_all_single(theirs, given)
+    return max_error(torch.stack(ours), theirs.to(device()))
 
 
 BREAKS = {

@@ -1,11 +1,12 @@
 """One attention call serves many documents if a token sees only its own: cu_seqlens says whose.
 
 The trick
-    Padded: a document a row, every row as wide as the longest. Bucketed: as wide as the next
-    multiple of --bucket. Packed: one row, documents end to end, positions from 0 in each, under a
-    causal mask cut into blocks. But a mask saves nothing: a row of T tokens has T x T scores. A
-    varlen kernel is told the bounds (cu_seqlens) and computes n x n for each document instead.
+    Packed: documents end to end in one row, positions from 0 in each, and a token sees only its own
+    document. A mask cut into blocks says so and saves nothing: a row of T tokens has T x T scores.
+    A varlen kernel is told the bounds (cu_seqlens) and computes n x n for each document instead.
     An end-of-document token is a token like any other; it stops nobody from looking past it.
+    Without packing a document is a row: padded, every row is as wide as the longest; bucketed, as
+    wide as the next multiple of --bucket.
     What is longer than --limit can be truncated (tokens are lost), cut into documents of their own
     (another function), or run piece by piece with keys and values carried along: exact, if
     gradients go back through them. Ranks share documents by cost: a token is 1, a pair is --pair.
@@ -29,7 +30,6 @@ Watch
     piece_error (shared)       how far outputs are off, if documents are cut into pieces
     carried_error (shared)     how far outputs, gradients are off, if pieces carry keys and values
     error (shared)             how far outputs and gradients are off each alone, worst layout
-    imbalance_count (shared)   largest cost of a rank over the mean, documents dealt out in turn
     imbalance_tokens (shared)  largest cost of a rank over the mean, tokens shared evenly
     imbalance_cost (shared)    largest cost of a rank over the mean, cost shared evenly
 
@@ -52,18 +52,74 @@ from torch.nn.functional import scaled_dot_product_attention
 
 TOPIC = "attention"
 
+LAYOUTS = ("padded", "bucketed", "masked", "varlen")
 EOS = 0  # the last token of every document, and no other
 
 
-def plan(layout, mine, texts, bucket):
-    """Batches: which documents, and how they lie in their rows."""
-    if layout in ("masked", "varlen"):
-        return [(mine, lay_out([[texts[i] for i in mine]]))]
-    shelves, longest = {}, max(map(len, texts))
-    for i in mine:
-        width = longest if layout == "padded" else -(-len(texts[i]) // bucket) * bucket
-        shelves.setdefault(width, []).append(i)
-    return [(some, lay_out([[texts[i]] for i in some], width)) for width, some in shelves.items()]
+def varlen(model, rows, tally):
+    """A packed row, document by document: scores between documents are never computed."""
+    [token], [position] = rows.token, rows.position
+    q, k, v = project(model, token, position)
+    out = torch.zeros_like(q)
+    for start, end in pairwise(cu_seqlens(token)):
+        causal = token.new_ones(end - start, end - start, dtype=torch.bool).tril()
+        here = slice(start, end)
+        out[here] = attend(q[here], k[here], v[here], causal, tally)
+        tally["pairs"] += int(causal.sum())
+    tally["tokens"] += len(token)
+    return out
+
+
+def cu_seqlens(token):
+    """Where the documents of a packed row begin, and where the last ends: each behind its EOS."""
+    ends = (token == EOS).nonzero().flatten() + 1
+    return [0, *ends.tolist()]
+
+
+def attend(q, k, v, visible, tally):
+    """Attention under a mask. What it hides has been computed all the same."""
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    tally["scores"] += scores.numel()
+    return scores.masked_fill(~visible, -inf).softmax(-1) @ v
+
+
+def may_see(document):
+    """Which slot sees which: itself and what came before it, in its own document."""
+    same = document[:, :, None] == document[:, None, :]
+    causal = torch.ones_like(same[0]).tril()
+    return same & causal
+
+
+def causal_only(document):
+    """As if the whole row were one document."""
+    return may_see(document * 0)
+
+
+def masked(model, rows, tally, mask=may_see):
+    """Whole rows at once; gives the outputs of real tokens."""
+    real, visible = rows.document >= 0, mask(rows.document)
+    tally.update(tokens=real.numel(), pairs=int(visible[real].sum()))
+    q, k, v = project(model, rows.token, rows.position)
+    return attend(q, k, v, visible, tally)[real]
+
+
+def project(model, token, position):
+    """Queries, keys and values of tokens that stand at these places of their documents."""
+    x = model["tokens"][token] + model["places"][position]
+    return (x @ model["weight"]).chunk(3, -1)
+
+
+def carried(model, tokens, limit):
+    """A document piece by piece: each sees the keys and values of the pieces before it."""
+    kept, outputs, places = [], [], torch.arange(len(tokens), device=device())
+    for piece, position in zip(tokens.split(limit), places.split(limit), strict=True):
+        q, k, v = project(model, piece, position)
+        kept.append(torch.stack([k, v]))
+        k, v = torch.cat(kept, 1)
+        # The newest query goes with the newest key: the diagonal ends in the lower right corner.
+        visible = piece.new_ones(len(q), len(k), dtype=torch.bool).tril(len(k) - len(q))
+        outputs.append(attend(q, k, v, visible, Counter()))
+    return torch.cat(outputs)
 
 
 def lay_out(rows, width=0):
@@ -82,71 +138,35 @@ def lay_out(rows, width=0):
     return SimpleNamespace(token=token, position=position, document=document)
 
 
-def may_see(document):
-    """Which slot sees which: itself and what came before it, in its own document."""
-    same = document[:, :, None] == document[:, None, :]
-    causal = torch.ones_like(same[0]).tril()
-    return same & causal
+def plan(layout, mine, texts, bucket):
+    """Batches: which documents, and how they lie in their rows."""
+    if layout in ("masked", "varlen"):
+        return [(mine, lay_out([[texts[i] for i in mine]]))]
+    shelves, longest = {}, max(map(len, texts))
+    for i in mine:
+        width = longest if layout == "padded" else -(-len(texts[i]) // bucket) * bucket
+        shelves.setdefault(width, []).append(i)
+    return [(some, lay_out([[texts[i]] for i in some], width)) for width, some in shelves.items()]
 
 
-def project(model, token, position):
-    """Queries, keys and values of tokens that stand at these places of their documents."""
-    x = model["tokens"][token] + model["places"][position]
-    return (x @ model["weight"]).chunk(3, -1)
+def run_layout(model, texts, mine, layout, bucket):
+    """Some documents in one layout: which ones in the order of their outputs, these, and counts."""
+    order, outputs, tally = [], [], Counter()
+    for some, rows in plan(layout, mine, texts, bucket):
+        order += some
+        outputs.append((varlen if layout == "varlen" else masked)(model, rows, tally))
+    return order, torch.cat(outputs), tally
 
 
-def attend(q, k, v, visible, tally):
-    """Attention under a mask. What it hides has been computed all the same."""
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    tally["scores"] += scores.numel()
-    return scores.masked_fill(~visible, -inf).softmax(-1) @ v
-
-
-def masked(model, rows, tally, mask=may_see):
-    """Whole rows at once; gives the outputs of real tokens."""
-    real, visible = rows.document >= 0, mask(rows.document)
-    tally.update(tokens=real.numel(), pairs=int(visible[real].sum()))
-    q, k, v = project(model, rows.token, rows.position)
-    return attend(q, k, v, visible, tally)[real]
-
-
-def cu_seqlens(token):
-    """Where the documents of a packed row begin, and where the last ends: each behind its EOS."""
-    ends = (token == EOS).nonzero().flatten() + 1
-    return [0, *ends.tolist()]
-
-
-def varlen(model, rows, tally):
-    """A packed row, document by document: scores between documents are never computed."""
-    [token], [position] = rows.token, rows.position
-    q, k, v = project(model, token, position)
-    out = torch.zeros_like(q)
-    for start, end in pairwise(cu_seqlens(token)):
-        causal = token.new_ones(end - start, end - start, dtype=torch.bool).tril()
-        here = slice(start, end)
-        out[here] = attend(q[here], k[here], v[here], causal, tally)
-        tally["pairs"] += int(causal.sum())
-    tally["tokens"] += len(token)
-    return out
-
-
-def carried(model, tokens, limit):
-    """A document piece by piece: each sees the keys and values of the pieces before it."""
-    kept, outputs, places = [], [], torch.arange(len(tokens), device=device())
-    for piece, position in zip(tokens.split(limit), places.split(limit), strict=True):
-        q, k, v = project(model, piece, position)
-        kept.append(torch.stack([k, v]))
-        k, v = torch.cat(kept, 1)
-        # The newest query goes with the newest key: the diagonal ends in the lower right corner.
-        visible = piece.new_ones(len(q), len(k), dtype=torch.bool).tril(len(k) - len(q))
-        outputs.append(attend(q, k, v, visible, Counter()))
-    return torch.cat(outputs)
-
-
-def alone(model, tokens):
-    """The truth: one document and nothing else, through torch's own causal attention."""
-    q, k, v = project(model, tokens, torch.arange(len(tokens), device=device()))
-    return scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True)[0]
+def draw(lengths, width):
+    """A model, the documents, and the slopes of a loss: one for each output."""
+    total, like = sum(lengths), {"dtype": torch.float64, "device": device()}
+    shapes = {"tokens": (11, width), "places": (total, width), "weight": (width, 3 * width)}
+    model = torch.nn.ParameterDict({name: torch.randn(s, **like) / 2 for name, s in shapes.items()})
+    texts = torch.randint(EOS + 1, 11, (total,), device=device()).split(lengths)
+    for text in texts:
+        text[-1] = EOS
+    return model, texts, torch.randn(total, width, **like).split(lengths)
 
 
 def share(lengths, price):
@@ -174,13 +194,8 @@ def main(
         least = f"documents {max(ranks(), longs, 2)}, long 2, short {max(spread, 1) + 1}, longs 0"
         refuse(f"too small, or pair not finite: at least {least}, pair 0, all else 1")
     lengths = [long if i < longs else short - (i - longs) % spread for i in range(documents)]
-    total, like = sum(lengths), {"dtype": torch.float64, "device": device()}
-    shapes = {"tokens": (11, width), "places": (total, width), "weight": (width, 3 * width)}
-    model = torch.nn.ParameterDict({name: torch.randn(s, **like) / 2 for name, s in shapes.items()})
-    texts = torch.randint(EOS + 1, 11, (total,), device=device()).split(lengths)
-    for text in texts:
-        text[-1] = EOS
-    slopes = torch.randn(total, width, **like).split(lengths)  # of the loss, one for each output
+    total = sum(lengths)
+    model, texts, slopes = draw(lengths, width)
     truth = [alone(model, text) for text in texts]
     (torch.cat(truth) * torch.cat(slopes)).sum().backward()
     gradient = take_gradient(model)
@@ -194,53 +209,70 @@ def main(
         check(f"{name}: grad as each alone", wrong, "<", 1e-12)
         return everyone(max(off, wrong)).max().item()
 
-    def run_layout(layout, mine, tally):
-        """Some documents in one layout: which ones in the order of their outputs, and these."""
-        order, outputs = [], []
-        for some, rows in plan(layout, mine, texts, bucket):
-            order += some
-            outputs.append((varlen if layout == "varlen" else masked)(model, rows, tally))
-        return order, torch.cat(outputs)
-
     def price(n):
         """What a document costs: linear in its tokens, and quadratic."""
         return n + pair * n * (n + 1) / 2
 
-    metrics, errors, mine = {"real_tokens": counted(total)}, [], share(lengths, price)[rank()]
-    for layout in ("padded", "bucketed", "masked", "varlen"):
-        tally = Counter()
-        errors.append(compare(layout, *run_layout(layout, mine, tally)))
-        counts = torch.tensor([tally[kind] for kind in ("tokens", "scores", "pairs")])
-        tokens, scores, pairs = all_reduce(counts.to(device())).tolist()
-        metrics |= {f"tokens_{layout}": counted(tokens), f"scores_{layout}": counted(scores)}
+    # The same documents in four layouts.
+    mine = share(lengths, price)[rank()]
+    tokens, scores, errors = {}, {}, []
+    for layout in LAYOUTS:
+        order, out, tally = run_layout(model, texts, mine, layout, bucket)
+        errors.append(compare(layout, order, out))
+        counts = torch.tensor([tally["tokens"], tally["scores"], tally["pairs"]])
+        tokens[layout], scores[layout], pairs = all_reduce(counts.to(device())).tolist()
         check("as many pairs as alone", pairs, "==", sum(n * (n + 1) // 2 for n in lengths))
 
-    # All documents in one row, and the first of them changed up to its EOS.
-    row, changed = lay_out([texts]), (texts[0] % 10 + 1) * (texts[0] != EOS)
+    # All documents in one row; in another such row the first of them is changed up to its EOS.
+    row = lay_out([texts])
+    changed = (texts[0] % 10 + 1) * (texts[0] != EOS)
     other = lay_out([[changed, *texts[1:]]])
-    for name, mask in (("causal", lambda document: may_see(document * 0)), ("blocks", may_see)):
-        moved = [masked(model, each, Counter(), mask)[lengths[0] :] for each in (row, other)]
-        metrics[f"leak_{name}"] = compared(max_error(*moved))
-    check("nobody moves when another document changes", metrics["leak_blocks"].value, "==", 0)
+    leak = {}
+    for name, mask in (("causal", causal_only), ("blocks", may_see)):
+        before, after = (masked(model, each, Counter(), mask) for each in (row, other))
+        leak[name] = max_error(before[lengths[0] :], after[lengths[0] :])
+    check("nobody moves when another document changes", leak["blocks"], "==", 0)
     row.position = torch.arange(total, device=device())
+    run_on = masked(model, row, Counter())
 
+    # Documents longer than the limit: cut into pieces, or run by pieces.
     pieces = [piece for text in texts for piece in text.split(limit)]
-    cut = masked(model, lay_out([pieces]), tally := Counter())
+    pieces_tally = Counter()
+    cut = masked(model, lay_out([pieces]), pieces_tally)
     whole = torch.cat([carried(model, texts[i], limit) for i in mine])
-    metrics |= {
-        "pairs": counted(pairs),
-        "run_on_error": compared(max_error(masked(model, row, Counter()), torch.cat(truth))),
-        "lost_tokens": counted(total - sum(len(text[:limit]) for text in texts)),
-        "pairs_pieces": counted(tally["pairs"]),
-        "piece_error": compared(max_error(cut, torch.cat(truth))),
-        "carried_error": compared(compare("carried", mine, whole)),
-        "error": compared(max(errors)),
-    }
-    for name, goal in (("count", lambda n: 1), ("tokens", lambda n: n), ("cost", price)):
-        run_layout("varlen", share(lengths, goal)[rank()], tally := Counter())
+    carried_error = compare("carried", mine, whole)
+
+    # What ranks have to do if they share the tokens evenly, or the cost.
+    imbalance = {}
+    for name, goal in (("tokens", lambda n: n), ("cost", price)):
+        _, _, tally = run_layout(model, texts, share(lengths, goal)[rank()], "varlen", bucket)
         costs = everyone(tally["tokens"] + pair * tally["pairs"])
-        metrics[f"imbalance_{name}"] = counted((costs.max() / costs.mean()).item())
+        imbalance[name] = (costs.max() / costs.mean()).item()
+
+    metrics = {"real_tokens": counted(total)}
+    for layout in LAYOUTS:
+        metrics[f"tokens_{layout}"] = counted(tokens[layout])
+        metrics[f"scores_{layout}"] = counted(scores[layout])
+    metrics |= {
+        "leak_causal": compared(leak["causal"]),
+        "leak_blocks": compared(leak["blocks"]),
+        "pairs": counted(pairs),
+        "run_on_error": compared(max_error(run_on, torch.cat(truth))),
+        "lost_tokens": counted(total - sum(len(text[:limit]) for text in texts)),
+        "pairs_pieces": counted(pieces_tally["pairs"]),
+        "piece_error": compared(max_error(cut, torch.cat(truth))),
+        "carried_error": compared(carried_error),
+        "error": compared(max(errors)),
+        "imbalance_tokens": counted(imbalance["tokens"]),
+        "imbalance_cost": counted(imbalance["cost"]),
+    }
     return {name: shared(metric) for name, metric in metrics.items()}
+
+
+def alone(model, tokens):
+    """The truth: one document and nothing else, through torch's own causal attention."""
+    q, k, v = project(model, tokens, torch.arange(len(tokens), device=device()))
+    return scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True)[0]
 
 
 BREAKS = {

@@ -43,36 +43,6 @@ from torch.nn.functional import rms_norm, scaled_dot_product_attention
 TOPIC = "attention"
 
 
-def may_see(query, key, window):
-    """By position: a token sees itself and what came before it, `window` tokens in all."""
-    gap = query[:, None] - key
-    return (gap >= 0) & (gap < window)
-
-
-def rotate(x, places):
-    """RoPE: turn each pair of features by an angle that grows with the token's position."""
-    # In fp64 whatever x is: in bf16 all places from 256 on would be rounded, and neighbours one.
-    turns = torch.linspace(0, 1, x.shape[-1] // 2, dtype=torch.float64, device=x.device)
-    angle = places[:, None] * 100.0**-turns
-    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-    a, b = x.chunk(2, -1)
-    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
-
-
-def project(x, weight, places):
-    """Queries; keys and values. Queries and keys are turned here, once and for all."""
-    # Without the norm scores grow layer by layer, until each row has one key only.
-    q, k, v = (rms_norm(x, x.shape[-1:]) @ weight).chunk(3, -1)
-    return rotate(q, places), torch.stack([rotate(k, places), v])
-
-
-def attend(q, kv, visible, tally):
-    """Attention of these queries to these keys under a mask."""
-    (k, v), scale = kv, q.shape[-1] ** -0.5
-    tally["pairs"] += int(visible.sum())
-    return (q @ k.mT * scale).masked_fill(~visible, -inf).softmax(-1) @ v
-
-
 def forward(x, weights, first, window, fetch, tally):
     """All layers over tokens from `first` on; `fetch` brings what they may look at before that."""
     end = first + x.shape[-2]
@@ -86,9 +56,22 @@ def forward(x, weights, first, window, fetch, tally):
     return x
 
 
-def mine(kv, window):
-    """On one rank there is nothing to fetch."""
-    return kv
+def may_see(query, key, window):
+    """By position: a token sees itself and what came before it, `window` tokens in all."""
+    gap = query[:, None] - key
+    return (gap >= 0) & (gap < window)
+
+
+def attend(q, kv, visible, tally):
+    """Attention of these queries to these keys under a mask."""
+    (k, v), scale = kv, q.shape[-1] ** -0.5
+    tally["pairs"] += int(visible.sum())
+    return (q @ k.mT * scale).masked_fill(~visible, -inf).softmax(-1) @ v
+
+
+def halo(kv, window):
+    """Autograd does not look into messages: it is told what their gradient is."""
+    return Halo.apply(kv, window)
 
 
 class Halo(torch.autograd.Function):
@@ -119,11 +102,6 @@ class Halo(torch.autograd.Function):
         return own, None
 
 
-def halo(kv, window):
-    """Autograd does not look into messages: it is told what their gradient is."""
-    return Halo.apply(kv, window)
-
-
 def ring(kv, window):
     """All keys and values go round, as they must without a window; I use those up to mine."""
     blocks, passing = [kv], kv
@@ -150,21 +128,33 @@ def decode(x, weights, window, slots):
     return torch.cat(outputs), sum(kv.nbytes for cache in caches for _, kv in cache.values())
 
 
+def project(x, weight, places):
+    """Queries; keys and values. Queries and keys are turned here, once and for all."""
+    # Without the norm scores grow layer by layer, until each row has one key only.
+    q, k, v = (rms_norm(x, x.shape[-1:]) @ weight).chunk(3, -1)
+    return rotate(q, places), torch.stack([rotate(k, places), v])
+
+
+def rotate(x, places):
+    """RoPE: turn each pair of features by an angle that grows with the token's position."""
+    # In fp64 whatever x is: in bf16 all places from 256 on would be rounded, and neighbours one.
+    turns = torch.linspace(0, 1, x.shape[-1] // 2, dtype=torch.float64, device=x.device)
+    angle = places[:, None] * 100.0**-turns
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    a, b = x.chunk(2, -1)
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
+
+
+def mine(kv, window):
+    """On one rank there is nothing to fetch."""
+    return kv
+
+
 def reach(x, weights, window):
     """How many tokens move the last output: a gradient keeps what a difference rounds away."""
     last = forward(x, weights, 0, window, mine, Counter())[-1]
     [slopes] = torch.autograd.grad(last.square().sum(), x)
     return int((slopes != 0).any(-1).sum())
-
-
-def one_process(x, weights, window):
-    """The truth: all tokens in one place, torch's own attention under a band of a mask."""
-    places = torch.arange(len(x), device=x.device)
-    band = torch.ones(len(x), len(x), dtype=torch.bool, device=x.device).tril().triu(1 - window)
-    for weight in weights:
-        q, (k, v) = project(x, weight, places)
-        x = x + scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=band)[0]
-    return x
 
 
 def main(
@@ -229,6 +219,16 @@ def main(
         "out_error": shared(compared(everyone(out_error).max().item())),
         "grad_error": shared(compared(everyone(grad_error).max().item())),
     }
+
+
+def one_process(x, weights, window):
+    """The truth: all tokens in one place, torch's own attention under a band of a mask."""
+    places = torch.arange(len(x), device=x.device)
+    band = torch.ones(len(x), len(x), dtype=torch.bool, device=x.device).tril().triu(1 - window)
+    for weight in weights:
+        q, (k, v) = project(x, weight, places)
+        x = x + scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=band)[0]
+    return x
 
 
 BREAKS = {

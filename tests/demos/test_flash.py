@@ -17,6 +17,12 @@ def up(a: int, b: int) -> int:
     return -(-a // b)
 
 
+def test_unasked_no_version_is_spared_the_work_of_another(run: Run) -> None:
+    # With a mask plain attention computes pairs that the others leave out: then it is asked for.
+    found = run(1)["metrics"]
+    assert found["flops_plain"] == found["flops_v1"] == found["flops_v2"]
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_the_defaults_are_exact_and_count_the_same_on_any_number_of_ranks(
     run: Run, ranks: int
@@ -63,7 +69,8 @@ def test_loads_and_stores_follow_the_loops(run: Run, seq: int, block_q: int, blo
 
 @pytest.mark.parametrize("pieces", [1, 2, 5, 16])
 def test_a_causal_mask_leaves_half_the_tiles(run: Run, pieces: int) -> None:
-    found = run(1, seq=8 * pieces, block_q=8, block_k=8, kv_heads=1, group=1)["metrics"]
+    sizes = {"block_q": 8, "block_k": 8, "kv_heads": 1, "group": 1}
+    found = run(1, seq=8 * pieces, causal=True, **sizes)["metrics"]
     assert found["tiles_v1"] == found["tiles_v2"] == pieces * (pieces + 1) // 2
     assert found["flops_v2"] == found["flops_v1"] == 4 * 8 * 8 * 16 * found["tiles_v2"]
     assert found["flops_plain"] == 4 * 64 * pieces**2 * 16
@@ -100,7 +107,7 @@ def test_what_a_break_leaves_right(run: Run) -> None:
         "gradients from output and lse equal plain attention's"
     ]
     # Long tiles of queries still see some keys: no NaN, only a wrong output.
-    silent = run(1, "one-tile-short", block_q=32)
+    silent = run(1, "one-tile-short", block_q=32, causal=True)
     assert 0.01 < silent["metrics"]["out_error"] < 10
 
 
