@@ -15,7 +15,6 @@ Watch
     utilisation_paged (shared)     tokens / slots taken: sequences of each length up to --longest
     utilisation_reserved (shared)  tokens / slots taken if each sequence reserves --longest slots
     empty_most (shared)            most empty slots of any sequence up to --longest, paged
-    block_bytes                    bytes of a block on a rank, all layers, fp64
     blocks_samples (shared)        blocks that samples of one prompt name, --steps tokens after it
     copies (shared)                blocks copied before a write, as others still read them
     hit_tokens (shared)            prompt tokens a late request finds; --common are as in the first
@@ -157,20 +156,26 @@ def forward(batch: list[tuple[Sequence, list[int]]], model: list[Tensor], pool: 
 
 
 def serve(prompts: list[list[int]], later: list[list[int]], model: list[Tensor], pool: Pool):
-    """Two requests, the first sampled several times; then one sample ends and a third comes in."""
-    (parent, rest), (alone, other) = (admit(prompt, pool) for prompt in prompts[:2])
+    """Two requests, the first sampled several times; then one sample ends and a third comes in.
+
+    `later` has what is decoded: a row for each sample, one for the second request, one for the
+    third. The last two tokens of a row are for after the change.
+    """
+    parent, rest = admit(prompts[0], pool)
+    alone, other = admit(prompts[1], pool)
     forward([(parent, rest), (alone, other)], model, pool)
     samples = [parent, *(parent.fork(pool) for _ in later[3:])]
     running = [*samples, alone]
     for i in range(len(later[0]) - 2):
         forward([(seq, later[j][i : i + 1]) for j, seq in enumerate(running)], model, pool)
-    found = {"blocks_samples": len({block for seq in samples for block in seq.table})}
+    blocks = len({block for seq in samples for block in seq.table})
     ends = [(seq, i + pool.size) for seq in samples for i in range(0, len(seq.tokens), pool.size)]
-    found["begun"] = len({tuple(seq.tokens[:end]) for seq, end in ends})
+    begun = len({tuple(seq.tokens[:end]) for seq, end in ends})
+    check("one block for each beginning", blocks, "==", begun)
 
     pool.drop(samples[0].table)  # the blocks it leaves are the next to be taken
     late, rest = admit(prompts[2], pool)
-    found["hit_tokens"] = len(late.tokens)
+    found = {"blocks_samples": blocks, "hit_tokens": len(late.tokens)}
     forward([(late, rest)], model, pool)
     running = [*running[1:], late]
     for i in (-2, -1):
@@ -179,18 +184,6 @@ def serve(prompts: list[list[int]], later: list[list[int]], model: list[Tensor],
         pool.drop(seq.table)
     found |= {"copies": pool.copies, "blocks_left": len(pool.references) - len(pool.free)}
     return {"step": [alone], "fork": samples, "hit": [late]}, found
-
-
-def occupy(longest: int, size: int) -> list[int]:
-    """A sequence of each length, all at once: tokens, slots taken, most left empty in one."""
-    lengths = range(1 + rank(), longest + 1, ranks())
-    pool, empty = Pool(sum(-(-length // size) for length in lengths), size, 0), [0]
-    for length in lengths:
-        sequence = Sequence([], [])
-        sequence.extend([0] * length, pool)
-        empty.append(len(sequence.table) * size - length)
-    counts = torch.tensor([sum(lengths), size * (len(pool.references) - len(pool.free))])
-    return [*all_reduce(counts.to(device())).tolist(), int(everyone(max(empty)).max())]
 
 
 def main(
@@ -229,15 +222,33 @@ def main(
     check("a request alone equals the whole sequence", gaps["step"], "<", 1e-12)
     check("samples equal sequences of their own", gaps["fork"], "<", 1e-12)
     check("a hit changes no output", gaps["hit"], "<", 1e-12)
-    check("one block for each beginning", found["blocks_samples"], "==", found.pop("begun"))
     check("copies while others read", pool.copies, "==", (samples - 1) * bool(prompt % block))
     check("all blocks come home", found["blocks_left"], "==", 0)
     check("no free block is to be found", len(pool.known), "==", 0)
     check("only the last block has room to spare", empty, "<=", block - 1)
-    found |= {"utilisation_paged": tokens / slots, "utilisation_reserved": tokens / reserved}
-    metrics = {name: shared(counted(n)) for name, n in (found | {"empty_most": empty}).items()}
-    metrics |= {f"{kind}_error": shared(compared(gap)) for kind, gap in gaps.items()}
-    return metrics | {"block_bytes": counted(pool.memory[:, :, 0].nbytes)}
+    counts = {
+        "utilisation_paged": tokens / slots,
+        "utilisation_reserved": tokens / reserved,
+        "empty_most": empty,
+        "blocks_samples": found["blocks_samples"],
+        "copies": found["copies"],
+        "hit_tokens": found["hit_tokens"],
+        "blocks_left": found["blocks_left"],
+    }
+    metrics = {name: shared(counted(n)) for name, n in counts.items()}
+    return metrics | {f"{kind}_error": shared(compared(gap)) for kind, gap in gaps.items()}
+
+
+def occupy(longest: int, size: int) -> list[int]:
+    """A sequence of each length, all at once: tokens, slots taken, most left empty in one."""
+    lengths = range(1 + rank(), longest + 1, ranks())
+    pool, empty = Pool(sum(-(-length // size) for length in lengths), size, 0), [0]
+    for length in lengths:
+        sequence = Sequence([], [])
+        sequence.extend([0] * length, pool)
+        empty.append(len(sequence.table) * size - length)
+    counts = torch.tensor([sum(lengths), size * (len(pool.references) - len(pool.free))])
+    return [*all_reduce(counts.to(device())).tolist(), int(everyone(max(empty)).max())]
 
 
 def one_process(tokens: list[int], model: list[Tensor]) -> Tensor:

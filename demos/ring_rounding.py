@@ -12,7 +12,6 @@ The trick
     "Narrow": the inputs' dtype; "wide": fp32, or fp64 for fp32. No mask. Kernels round at the end.
 
 Watch
-    merges (shared)             joins of a row with what it has so far: ranks * pieces - 1
     differ (shared)             share of outputs, as written, whose bits are not one kernel's
     reordered (shared)          share of wide outputs whose bits change in another rank's order
     reordered_written (shared)  share of outputs, as written, that change in another rank's order
@@ -51,8 +50,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 TOPIC = "cp"
+REGIME = ("dtype",)
 
-KEPT, ORDERS = ("one", "wide", "narrow", "lse"), ("", "_written", "_narrow")
+KEPT = ("one", "wide", "narrow", "lse")
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
@@ -146,10 +146,6 @@ def main(
         refuse(f"sizes start at 1, and {blocks} must divide seq: use {near} or {near + blocks}")
     narrow, wide, fp64 = DTYPES[dtype], wider(DTYPES[dtype]), torch.float64
     inputs = torch.randn(4, heads, seq, dim, dtype=fp64).to(device(), narrow)
-
-    def shard(tensors: Tensor, owner: int) -> Tensor:
-        return cut(tensors, ranks())[owner]
-
     mine = shard(inputs[0], rank()), shard(inputs[1:3], rank()), shard(inputs[3], rank())
 
     def travel(inner: torch.dtype, keep: torch.dtype, keep_lse: torch.dtype):
@@ -161,10 +157,7 @@ def main(
         return written, out, lse, sent.sent_bytes
 
     truth = shard(reference(*inputs.double()), rank())
-    q, k, v, dout = inputs
-    out, lse = attend(q, k, v)
-    dq, dkv = pull_back(dout, q, k, v, out, lse)
-    one = shard(torch.stack([out, dq, *dkv]), rank())
+    one = shard(one_kernel(inputs), rank())
     in_fp64, _, true_lse, _ = travel(fp64, fp64, fp64)
     in_wide, out, _, bytes_wide = travel(narrow, wide, wide)
     in_narrow, _, _, bytes_narrow = travel(narrow, narrow, wide)
@@ -172,50 +165,80 @@ def main(
     again, out_again, _, _ = travel(narrow, wide, wide)
 
     # The same queries, merged in the order in which another rank meets the blocks.
-    apart = torch.zeros(3, dtype=fp64, device=device())
+    reordered = torch.zeros(3, dtype=fp64, device=device())
     for first in set(range(ranks())) - {rank()}:
         met = [shard(inputs[1:3], (first - step) % ranks()) for step in range(ranks())]
-        x, y = (forward(mine[0], met, pieces, keep, wide)[0] for keep in (wide, narrow))
-        changed = (x != out), (x.to(narrow) != in_wide[0]), (y != in_narrow[0])
-        apart += torch.stack([x.sum() for x in changed]) / (ranks() - 1)
+        x, _ = forward(mine[0], met, pieces, wide, wide)
+        y, _ = forward(mine[0], met, pieces, narrow, wide)
+        unlike = [(x != out).sum(), (x.to(narrow) != in_wide[0]).sum(), (y != in_narrow[0]).sum()]
+        reordered += torch.stack(unlike) / (ranks() - 1)
+    differ = (in_wide[0] != one[0]).sum()
+    shares = over_ranks(torch.stack([*reordered, differ])).sum(0) / inputs[0].numel()
+    rerun = (again != in_wide).sum() + (out_again != out).sum()
+    rerun_differ = int(over_ranks(rerun).sum())
 
-    official = [torch_ring(*shard(inputs, rank()).to(x)) for x in (fp64, narrow)]
-    theirs = [x for x in official if x is not None]  # both or none
-    found = [one, in_wide, in_narrow, in_lse, *theirs[1:]]
-    squares = torch.stack([truth, *(x.double() - truth for x in found)]).square().sum((-1, -2, -3))
-    changed = (again != in_wide).sum() + (out_again != out).sum()
-    counts = torch.stack([*apart, (in_wide[0] != one[0]).sum(), changed])
-    sums = torch.stack(all_gather(torch.cat([squares.flatten(), counts]))).sum(0)
-    error = (sums[:-5].view(-1, 4)[1:] / sums[:4]).sqrt()
-    errors, grads = error[:, 0].tolist(), error[:, 1:].amax(-1).tolist()
-    *reordered, differ = (sums[-5:-1] / inputs[0].numel()).tolist()
-    off = max_error((true_lse - lse).exp(), torch.ones_like(true_lse))
-    worst = [max_error(in_fp64, truth), off, max_error(theirs[0], truth) if theirs else 0.0]
-    worst = torch.tensor(worst, dtype=fp64, device=device())
-    exact_error, row_sum_off, torch_exact = torch.stack(all_gather(worst)).amax(0).tolist()
+    errors, grads = {}, {}
+    for name, found in zip(KEPT, (one, in_wide, in_narrow, in_lse), strict=True):
+        errors[name], *gradients = relative_errors(found, truth)
+        grads[name] = max(gradients)
+    exact_error = largest(max_error(in_fp64, truth))
+    row_sum_off = largest(max_error((true_lse - lse).exp(), torch.ones_like(true_lse)))
 
     check("in fp64 the ring is full attention", exact_error, "<", 1e-12)
-    check("output within twice one kernel's error", errors[1], "<=", 2 * errors[0])
-    check("gradients within twice one kernel's error", grads[1], "<=", 2 * grads[0])
-    check("the same ring gives the same bits again", int(sums[-1]), "==", 0)
-    metrics = {f"error_{x}": shared(compared(y)) for x, y in zip(KEPT, errors, strict=False)}
-    metrics |= {f"grad_{x}": shared(compared(y)) for x, y in zip(KEPT, grads, strict=False)}
-    if theirs:
-        check("in fp64 torch's ring is full attention", torch_exact, "<", 1e-12)
-        named = {"torch_exact": torch_exact, "torch_error": errors[-1]}
-        metrics |= {name: shared(compared(value)) for name, value in named.items()}
-    return {
-        "merges": shared(counted(blocks - 1)),
-        "differ": shared(counted(differ)),
-        **{f"reordered{x}": shared(counted(y)) for x, y in zip(ORDERS, reordered, strict=True)},
-        "rerun_differ": shared(counted(int(sums[-1]))),
+    check("output within twice one kernel's error", errors["wide"], "<=", 2 * errors["one"])
+    check("gradients within twice one kernel's error", grads["wide"], "<=", 2 * grads["one"])
+    check("the same ring gives the same bits again", rerun_differ, "==", 0)
+    theirs = [torch_ring(*shard(inputs, rank()).to(x)) for x in (fp64, narrow)]
+    metrics = {
+        "differ": shared(counted(shares[3].item())),
+        "reordered": shared(counted(shares[0].item())),
+        "reordered_written": shared(counted(shares[1].item())),
+        "reordered_narrow": shared(counted(shares[2].item())),
+        "rerun_differ": shared(counted(rerun_differ)),
         "row_sum_off": shared(compared(row_sum_off)),
         "exact_error": shared(compared(exact_error)),
         "sent_bytes_backward": counted(bytes_wide),
         "sent_bytes_backward_narrow": counted(bytes_narrow),
-        "torch_ring": shared(counted(len(theirs) // 2)),
-        **metrics,
+        "torch_ring": shared(counted(int(theirs[0] is not None))),
     }
+    metrics |= {f"error_{x}": shared(compared(y)) for x, y in errors.items()}
+    metrics |= {f"grad_{x}": shared(compared(y)) for x, y in grads.items()}
+    if theirs[0] is not None and theirs[1] is not None:
+        torch_exact = largest(max_error(theirs[0], truth))
+        check("in fp64 torch's ring is full attention", torch_exact, "<", 1e-12)
+        metrics["torch_exact"] = shared(compared(torch_exact))
+        metrics["torch_error"] = shared(compared(relative_errors(theirs[1], truth)[0]))
+    return metrics
+
+
+def shard(tensors: Tensor, owner: int) -> Tensor:
+    """The tokens of one rank."""
+    return cut(tensors, ranks())[owner]
+
+
+def over_ranks(mine: Tensor) -> Tensor:
+    """What every rank has, the same on all of them."""
+    return torch.stack(all_gather(mine))
+
+
+def largest(mine: float) -> float:
+    """The largest on any rank."""
+    return over_ranks(torch.tensor(mine, dtype=torch.float64, device=device())).max().item()
+
+
+def relative_errors(found: Tensor, truth: Tensor) -> list[float]:
+    """Root mean squares over all ranks, relative to the truth's own: of out, dq, dk and dv."""
+    both = torch.stack([found.double() - truth, truth])
+    off, size = over_ranks(both.square().sum((-1, -2, -3))).sum(0)
+    return (off / size).sqrt().tolist()
+
+
+def one_kernel(inputs: Tensor) -> Tensor:
+    """Out, dq, dk and dv of one kernel that has whole rows."""
+    q, k, v, dout = inputs
+    out, lse = attend(q, k, v)
+    dq, dkv = pull_back(dout, q, k, v, out, lse)
+    return torch.stack([out, dq, *dkv])
 
 
 def reference(q: Tensor, k: Tensor, v: Tensor, dout: Tensor) -> Tensor:

@@ -9,7 +9,6 @@ from quizkit.lab.catalogue import find
 from .conftest import Run, failed
 
 DEMO = find("paged-cache")
-FP64 = 8
 
 pytestmark = pytest.mark.demo
 
@@ -39,8 +38,6 @@ def test_it_is_exact_and_keeps_its_laws(run: Run, ranks: int, args: dict[str, An
     # Whoever writes last writes in place. With nothing unfinished there is nothing to copy.
     assert measured["copies"] == (samples - 1 if prompt % block else 0)
     assert measured["hit_tokens"] == min(size["common"], prompt - 1) // block * block
-    numbers = 2 * size["layers"] * block * 24 // ranks * 4
-    assert measured["block_bytes"] == [numbers * FP64] * ranks
 
     lengths = range(1, size["longest"] + 1)
     slots = sum(-(-length // block) * block for length in lengths)

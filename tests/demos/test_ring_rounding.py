@@ -23,7 +23,6 @@ def numbers(run: Run, ranks: int, **args: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("dtype", ["bf16", "fp16", "fp32"])
 def test_what_is_kept_wide_forgets_how_many_merges_there_were(run: Run, dtype: str) -> None:
     small, large = (numbers(run, 2, dtype=dtype, pieces=pieces) for pieces in (2, 8))
-    assert (small["merges"], large["merges"]) == (3, 15)
     assert small["error_one"] == large["error_one"]
     for what in ("error", "grad"):
         one, wide = large[f"{what}_one"], large[f"{what}_wide"]
@@ -44,7 +43,7 @@ def test_in_bf16_an_lse_stops_growing(run: Run) -> None:
 
 def test_without_a_merge_a_ring_is_one_kernel(run: Run) -> None:
     found = numbers(run, 1, pieces=1)
-    assert found["merges"] == found["differ"] == 0
+    assert found["differ"] == 0
     assert found["error_narrow"] == found["error_wide"] == found["error_one"]
     assert found["row_sum_off"] > 0.01  # backward feels it all the same
 
