@@ -1,15 +1,22 @@
 """DDP's buckets: an all-reduce starts when its bucket's last gradient is there, in a fixed order.
 
 The trick
-    Who shares a bucket is fixed before backward. It is closed once it holds its cap or more, so it
-    may be larger. The first backward has one bucket of everything; then they are cut anew, in the
-    order in which gradients became ready on rank 0, the first at a small cap to start early. (With
-    find_unused_parameters: as registered, back to front, for good.) None overtakes another: sums
-    meet by order, not by name. What is left of them when backward ends is exposed.
+    A weight's hook says that its gradient is complete. When the last one of a bucket is in, and
+    all earlier buckets have gone, its all-reduce starts, and backward goes on beside it
+    (`Reducer.ready`). Who shares a bucket is fixed before backward, alike on all ranks: sums meet
+    by order, not by name, so none overtakes another. What is left of them when backward ends is
+    exposed: at least the last bucket.
+
+    A bucket is closed once it holds its cap or more, so it may be larger. The first backward has
+    one bucket of everything; then they are cut anew, in the order in which gradients became ready
+    on rank 0, the first at a small cap to start early. (With find_unused_parameters: as registered,
+    back to front, for good.)
 
 Watch
     grad_error                   largest difference from one process on all ranks' rows
     exposed_registered (shared)  time of sums left after backward, buckets cut as registered
+    held_back (shared)           longest that a complete bucket waits for an earlier one to start,
+                                 buckets cut as registered
     buckets_whole (shared)       all-reduces of the first backward, of one bucket
     exposed_whole (shared)       time of sums left after the first backward, of one bucket
     buckets_rebuilt (shared)     all-reduces of the second backward, of rebuilt buckets
@@ -41,6 +48,71 @@ TOPIC = "dp"
 WIDTH, ROW = 16, 16 * 8  # fp64 numbers in a row of a weight, and their bytes
 
 
+class Reducer(torch.nn.Module):
+    """Data parallelism of any model: gradients are averaged during backward, in buckets.
+
+    After `backward()` comes `finish()`. Every weight that learns must have had a gradient by then.
+    """
+
+    def __init__(self, model, caps=(2**20, 25 * 2**20), buckets=None):
+        super().__init__()
+        self.model = model
+        for tensor in (*model.parameters(), *model.buffers()):
+            broadcast(tensor, 0)
+        self.weights = [weight for weight in model.parameters() if weight.requires_grad]
+        self.buckets = buckets or as_registered(self.weights, caps)
+        self.home = {i: number for number, bucket in enumerate(self.buckets) for i in bucket}
+        for i, weight in enumerate(self.weights):
+            weight.register_post_accumulate_grad_hook(partial(self.ready, i))
+        self.begin()
+
+    def forward(self, *inputs):
+        """The model's own."""
+        return self.model(*inputs)
+
+    def begin(self):
+        """Before a backward everything is missing, and nothing flies."""
+        self.missing = [len(bucket) for bucket in self.buckets]
+        self.flying = {}
+
+    def ready(self, i, weight):
+        """A gradient is complete: one less is missing in its bucket, and it may be time to go."""
+        self.missing[self.home[i]] -= 1
+        while (turn := len(self.flying)) < len(self.buckets) and not self.missing[turn]:
+            self.flying[turn] = self.start(turn)  # meanwhile backward goes on
+
+    def start(self, number):
+        """Copy a bucket's gradients into one row, and send it on its way."""
+        row = torch.cat([self.weights[i].grad.flatten() for i in self.buckets[number]])
+        return row, send_to_all(row)
+
+    def finish(self):
+        """Wait at the end of backward: then every .grad is the mean."""
+        if any(self.missing):
+            raise RuntimeError(f"{sum(self.missing)} weights had no gradient in this backward")
+        for number in self.flying:
+            self.land(number)
+        self.begin()
+
+    def land(self, number):
+        """Add up what all ranks have, in the same order everywhere, and copy it back."""
+        row, arriving = self.flying[number]
+        parts = [arriving[i].wait() if i in arriving else row for i in range(ranks())]
+        weights = [self.weights[i] for i in self.buckets[number]]
+        means = (sum(parts) / ranks()).split([weight.numel() for weight in weights])
+        for weight, mean in zip(weights, means, strict=True):
+            weight.grad.copy_(mean.view_as(weight))
+
+
+def send_to_all(row):
+    """The simplest all-reduce, on its way: my row goes to all others, theirs come to me."""
+    arriving = {}
+    for step in range(1, ranks()):
+        to, source = (rank() + step) % ranks(), (rank() - step) % ranks()
+        arriving[source] = exchange(row, to, torch.empty_like(row), source)
+    return arriving
+
+
 def assign(order, sizes, caps):
     """Fill buckets in this order; one is closed as soon as it holds its cap or more."""
     buckets, held = [[]], 0
@@ -69,114 +141,50 @@ def rebuild(arrived, sizes, caps):
     return assign(order.tolist(), sizes, caps)
 
 
-def send_to_all(row):
-    """The simplest all-reduce, on its way: my row goes to all others, theirs come to me."""
-    others = [((rank() + step) % ranks(), (rank() - step) % ranks()) for step in range(1, ranks())]
-    return {source: exchange(row, to, row.clone(), source) for to, source in others}
-
-
-class Reducer(torch.nn.Module):
-    """Data parallelism of any model: gradients are averaged during backward, in buckets.
-
-    After `backward()` comes `finish()`. Every weight that learns must have had a gradient by then.
-    """
-
-    def __init__(self, model, caps=(2**20, 25 * 2**20), buckets=None):
-        super().__init__()
-        self.model = model
-        for tensor in (*model.parameters(), *model.buffers()):
-            broadcast(tensor, 0)
-        self.weights = [weight for weight in model.parameters() if weight.requires_grad]
-        self.buckets = buckets or as_registered(self.weights, caps)
-        self.rows, self.views, self.home = [], {}, {}
-        for number, bucket in enumerate(self.buckets):
-            lengths = [self.weights[i].numel() for i in bucket]
-            self.rows.append(self.weights[bucket[0]].new_zeros(sum(lengths)))
-            for i, part in zip(bucket, self.rows[-1].split(lengths), strict=True):
-                weight = self.weights[i]
-                weight.grad = self.views[i] = part.view_as(weight)  # autograd adds into the bucket
-                weight.register_post_accumulate_grad_hook(partial(self.ready, i))
-                self.home[i] = number
-        self.begin()
-
-    def forward(self, *inputs):
-        """The model's own."""
-        return self.model(*inputs)
-
-    def begin(self):
-        """Before a backward everything is missing, and nothing flies."""
-        self.missing = [len(bucket) for bucket in self.buckets]
-        self.flying = []
-
-    def ready(self, i, weight):
-        """A gradient is complete: one less is missing in its bucket."""
-        if weight.grad is not self.views[i]:  # zero_grad() made it None, so autograd a new one
-            weight.grad = self.views[i].copy_(weight.grad)
-        self.missing[self.home[i]] -= 1
-        while (number := len(self.flying)) < len(self.rows) and not self.missing[number]:
-            self.flying.append((number, self.start(number)))  # meanwhile backward goes on
-
-    def start(self, number):
-        """A bucket goes on its way."""
-        return send_to_all(self.rows[number])
-
-    def finish(self):
-        """Wait at the end of backward: then every .grad is the mean."""
-        if any(self.missing):
-            raise RuntimeError(f"{sum(self.missing)} weights had no gradient in this backward")
-        for number, flight in self.flying:
-            self.land(number, flight)
-        self.begin()
-
-    def land(self, number, flight):
-        """Add up what all ranks have, in the same order everywhere."""
-        row = self.rows[number]
-        parts = [flight[i].wait() if i in flight else row.clone() for i in range(ranks())]
-        row.copy_(sum(parts) / ranks())
-
-
 class Clocked(Reducer):
     """The same reducer, which notes on a virtual clock what happens when."""
 
     def __init__(self, model, buckets, clock, backward_time, comm_time):
         super().__init__(model, buckets=buckets)
         self.clock = clock
-        self.arrived, self.started = [], {}
-        self.stream = 0.0  # until when the sums so far take
-        self.each = backward_time / len(self.weights)
-        self.per_number = comm_time / sum(map(len, self.rows))
+        self.each = backward_time / len(self.weights)  # of a weight's gradient
+        self.per_byte = comm_time / sum(weight.nbytes for weight in self.weights)
+        self.arrived = []  # the weights whose gradients are ready, in that order
+        self.complete = {}  # of each bucket: when its last gradient was ready
+        self.started = {}  # and when it went, after how many gradients
+        self.stream = 0.0  # until when the sums so far keep the communication stream busy
+        self.bucket_bytes = []
 
     def ready(self, i, weight):
         """Backward has come so far."""
-        if self.clock.schedule in ("whole", "rebuilt"):
-            self.clock.now += self.each  # the same backward again: it need not be drawn
-        else:
-            self.clock.spend(self.each, f"B{i}")
+        self.clock.spend(self.each, f"B{i}")
         self.arrived.append(i)
+        self.complete[self.home[i]] = self.clock.now  # the last of its gradients stays
         super().ready(i, weight)
 
     def start(self, number):
-        """When, and after how many gradients."""
+        """Note when."""
         self.started[number] = self.clock.now, len(self.arrived)
         return super().start(number)
 
     def finish(self):
-        """Sums follow one another on a stream of their own."""
-        end = self.clock.now
-        lane = self.clock.schedule
+        """Sums follow one another on a stream of their own: what outlasts backward is exposed."""
+        backward_end, lane = self.clock.now, self.clock.schedule
         self.clock.schedule = f"{lane}, sums"
         super().finish()
         self.clock.schedule = lane
-        self.clock.now = max(end, self.stream)
-        self.exposed = round(self.clock.now - end, 6)
+        self.clock.now = max(backward_end, self.stream)
+        self.exposed = round(self.clock.now - backward_end, 6)
 
-    def land(self, number, flight):
+    def land(self, number):
         """Not before the last rank has started this bucket, nor before the sum that goes before."""
+        row, _ = self.flying[number]
         self.clock.now = max(self.stream, self.started[number][0])
-        super().land(number, flight)
+        super().land(number)
         self.last_start = self.clock.now
-        self.clock.spend(self.per_number * len(self.rows[number]), f"R{number}")
+        self.clock.spend(self.per_byte * row.nbytes, f"R{number}")
         self.stream = self.clock.now
+        self.bucket_bytes.append(row.nbytes)
 
 
 def main(
@@ -200,49 +208,53 @@ def main(
     model = Branches(tensors, size * unit // ROW)
     x = torch.randn(n, 4, WIDTH, dtype=torch.float64).to(device())
     sizes = [size * unit] * tensors
-    times = backward_time, comm_time if n > 1 else 0.0
-    forward = [*range(tensors)][:: -1 if against else 1]
-    # Each rank begins with another branch: so do, from its end, the gradients of its backward.
-    turned = [forward[r * tensors // n :] + forward[: r * tensors // n] for r in range(n)]
+    forward = [*range(tensors)]
+    if against:
+        forward.reverse()
     model(x.flatten(0, 1), forward).square().mean().backward()
     truth = model.gradient()
-    ran, errors = {}, []
+    errors = []
 
-    def backward(name, buckets, orders, times=times):
+    def backward(name, buckets, orders, backward_time, comm_time):
+        """One backward, in which rank r runs the branches in orders[r]."""
         with virtual_clock(name) as clock:
-            reducer = ran[name] = Clocked(deepcopy(model), buckets, clock, *times)
+            reducer = Clocked(deepcopy(model), buckets, clock, backward_time, comm_time)
             reducer(x[rank()], orders[rank()]).square().mean().backward()
             reducer.finish()
         prompt = [after for _, after in reducer.started.values()]
         on_time = int(prompt == needed(orders[rank()], buckets))
         check("a bucket starts when its last gradient is ready", on_time, "==", 1)
-        off = abs(reducer.exposed - law(orders, buckets, *times))
+        off = abs(reducer.exposed - law(orders, buckets, backward_time, comm_time))
         check("exposed is what could not be hidden", off, "<", 1e-5)
         errors.append(max_error(reducer.model.gradient(), truth))
         check("gradients equal one process", errors[-1], "<", 1e-12)
+        return reducer
 
-    alike = [forward] * n
-    everything = [[*range(tensors)]]
-    backward("registered", as_registered(model.weights, caps), alike)
-    backward("whole", everything, alike)
-    backward("rebuilt", rebuild(ran["whole"].arrived, sizes, caps), alike)
-    backward("turned, whole", everything, turned, (0.0, 0.0))  # for its order: nothing to draw
-    backward("turned", rebuild(ran["turned, whole"].arrived, sizes, caps[:1]), turned)
-    registered, whole, rebuilt = ran["registered"], ran["whole"], ran["rebuilt"]
+    times = backward_time, comm_time if n > 1 else 0.0
+    alike, one_bucket = [forward] * n, [[*range(tensors)]]
+    registered = backward("registered", as_registered(model.weights, caps), alike, *times)
+    whole = backward("whole", one_bucket, alike, *times)
+    rebuilt = backward("rebuilt", rebuild(whole.arrived, sizes, caps), alike, *times)
+    # Each rank begins with another branch: so do, from its end, the gradients of its backward.
+    turned = [forward[r * tensors // n :] + forward[: r * tensors // n] for r in range(n)]
+    seen = backward("turned, whole", one_bucket, turned, 0.0, 0.0)  # only for its order
+    backward("turned", rebuild(seen.arrived, sizes, caps[:1]), turned, *times)
+
     mine = x[rank()]
-    seen, theirs, views = torchs(model, mine, [forward] * 2, caps, gradient_as_bucket_view=True)
+    default, theirs, copies = by_torch(model, mine, forward, caps)
     gradient = rebuilt.model.gradient().to(theirs)
     check("gradients equal torch's", max_error(gradient, theirs), "<", 1e-12)
-    still, _, copies = torchs(model, mine, [forward], caps, find_unused_parameters=True)
-    ours = [[set(bucket) for bucket in each.buckets] for each in (whole, rebuilt, registered)]
-    check("buckets are torch's", int(ours == seen + still), "==", 1)
-    held = kept([*rebuilt.rows, *(weight.grad for weight in rebuilt.weights)])
-    check("memory is torch's", held, "==", views)
-
-    units = [row.nbytes / unit for row in rebuilt.rows]
+    options = {"find_unused_parameters": True, "gradient_as_bucket_view": True}
+    never_rebuilt, _, views = by_torch(model, mine, forward, caps, **options)
+    ours = [whole, rebuilt, registered, registered]
+    ours = [[set(bucket) for bucket in each.buckets] for each in ours]
+    check("buckets are torch's", int(ours == default + never_rebuilt), "==", 1)
+    waited = [registered.started[i][0] - registered.complete[i] for i in registered.complete]
+    units = [nbytes / unit for nbytes in rebuilt.bucket_bytes]
     return {
         "grad_error": compared(max(errors)),
         "exposed_registered": shared(clocked(registered.exposed)),
+        "held_back": shared(clocked(round(max(waited), 6))),
         "buckets_whole": shared(counted(len(whole.started))),
         "exposed_whole": shared(clocked(whole.exposed)),
         "buckets_rebuilt": shared(counted(len(rebuilt.started))),
@@ -284,8 +296,8 @@ def kept(tensors):
     return sum(pieces.values())
 
 
-def torchs(model, x, orders, caps, **options):
-    """torch's DDP: who shares its buckets in each backward, the last gradients, the bytes kept."""
+def by_torch(model, x, order, caps, **options):
+    """torch's DDP: who shares its buckets in two backwards, the last gradients, the bytes kept."""
     from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
     from torch.nn.parallel import distributed as ddp
 
@@ -314,7 +326,7 @@ def torchs(model, x, orders, caps, **options):
         return work.get_future().then(lambda done: done.value()[0])
 
     module.register_comm_hook(None, hook)
-    for order in orders:
+    for _ in range(2):
         seen.clear()
         module.zero_grad()
         module(x.to(place), order).square().mean().backward()
@@ -340,8 +352,8 @@ def law(orders, buckets, backward, comm):
 
 BREAKS = {
     "overtakes": Break(
-        old="while (number := len(self.flying)) < len(self.rows) and not self.missing[number]:",
-        new="if not self.missing[number := self.home[i]]:",
+        old="while (turn := len(self.flying)) < len(self.buckets) and not self.missing[turn]:",
+        new="if not self.missing[turn := self.home[i]]:",
         expect="gradients equal one process",
         ranks=2,
         source="reducers written by hand: collectives meet by order, so other tensors are summed",
@@ -354,8 +366,8 @@ BREAKS = {
         source="buckets rebuilt from local timing; torch's reducer broadcasts rank 0's",
     ),
     "after-backward": Break(
-        old="len(self.rows) and not self.missing[number]:",
-        new="len(self.rows) and not any(self.missing):",
+        old="< len(self.buckets) and not self.missing[turn]:",
+        new="< len(self.buckets) and not any(self.missing):",
         expect="a bucket starts when its last gradient is ready",
         ranks=1,
         source="gradient synchronization told as a phase between backward and step",

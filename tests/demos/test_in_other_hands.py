@@ -268,7 +268,7 @@ def mixed_dtypes() -> list[Any]:
         (weight.grad - torch.stack(all_gather(gradient)).mean(0)).abs().max().item()
         for weight, gradient in zip(replica.weights, local, strict=True)
     ]
-    return [len(replica.rows), max(off)]
+    return [len(replica.buckets), max(off)]
 
 
 def test_a_bucket_is_of_one_dtype() -> None:
