@@ -1,9 +1,10 @@
 """DDP reduces in backward, if forward said so: K micro-batches take K all-reduces, or 1, or none.
 
 The trick
-    A weight's hook fires once backward has added to its .grad; the last one starts one all-reduce
-    of the bucket, Psi bytes: every rank sends 2(N-1)/N Psi, and `step()` nothing. Forward armed the
-    hooks, or not: so no_sync must hold the forward. Around backward alone it changes nothing.
+    Forward arms the weights' hooks, or does not (`Replica.forward`). A hook fires once backward has
+    added to its weight's .grad, and the last one starts one all-reduce of the bucket, Psi bytes
+    (`Replica.ready`): every rank sends 2(N-1)/N Psi, and `step()` nothing. So no_sync must hold
+    the forward. Around backward alone it changes nothing.
 
     To reduce after each of K backwards or once after the last comes to the same: what is in .grad
     already is equal on all ranks, and so is its mean. Never reducing parts the replicas silently.
@@ -22,12 +23,8 @@ Watch
     torch_rounds_backward (shared)  torch DDP's all-reduces a step, only K-1 backwards in no_sync
     sent_bytes_every              bytes sent in one step, forward to update, each backward reducing
     sent_bytes_once               bytes sent in one step, first K-1 micro-batches in no_sync
-    sent_bytes_none               bytes sent in one step, all K micro-batches in no_sync
-    sent_bytes_forward            bytes sent in one step, only the first K-1 forwards in no_sync
     sent_bytes_backward           bytes sent in one step, only the first K-1 backwards in no_sync
     sent_in_step                  bytes sent while the optimizer took its step, in all five ways
-    time_every (shared)           virtual length of a step: F 1, B 2, an all-reduce 3, no overlap
-    time_once (shared)            virtual length of a step with one all-reduce, no overlap
     grad_error (shared)           first step, all ways that reduce: gradient's error, largest
     grad_error_none               first step, nothing reduced: error of this rank's gradient
     drift (shared)                largest distance between replicas' weights, all ways that reduce
@@ -43,9 +40,9 @@ from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from types import SimpleNamespace
 
-from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
 from _bench import Layer, all_gather, device, everyone, max_error, one_process, rank, ranks
-from _bench import ring_sum, virtual_clock, wire
+from _bench import ring_sum, wire
 
 import torch
 from torch.nn.functional import mse_loss
@@ -53,24 +50,26 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 TOPIC = "dp"
 RATE = 0.1  # of plain SGD
-COST = {"F": 1.0, "B": 2.0, "R": 3.0}  # virtual time
-MODES = ("every", "once", "none", "forward", "backward")
 
 
 class Replica(torch.nn.Module):
     """DDP with a single bucket: forward arms the hooks, backward lets them off."""
 
-    def __init__(self, block, clock):
+    def __init__(self, module):
         super().__init__()
-        self.block, self.clock, self.weights = block, clock, [*block.parameters()]
-        self.syncing, self.awaited, self.rounds = True, 0, 0
+        self.module = module
+        self.weights = [*module.parameters()]
+        self.syncing = True
+        self.awaited = 0  # gradients that are missing before the bucket can go
+        self.rounds = 0
         for weight in self.weights:
             weight.register_post_accumulate_grad_hook(self.ready)
 
     @contextmanager
     def no_sync(self):
         """Forwards in here leave their backwards' gradients on this rank."""
-        before, self.syncing = self.syncing, False
+        before = self.syncing
+        self.syncing = False
         try:
             yield
         finally:
@@ -79,7 +78,7 @@ class Replica(torch.nn.Module):
     def forward(self, x):
         """Go forward, and settle whether the backward of this forward will reduce."""
         self.awaited = len(self.weights) if self.syncing else 0
-        return self.block(x)
+        return self.module(x)
 
     def ready(self, weight):
         """A weight's gradient is complete; the last of them sends the bucket off."""
@@ -94,85 +93,51 @@ class Replica(torch.nn.Module):
         mean = ring_sum(parameters_to_vector(gradients)) / ranks()
         vector_to_parameters(mean, gradients)
         self.rounds += 1
-        self.clock.spend(COST["R"], "R")
+
+
+MODES = ("every", "once", "none", "forward", "backward")
 
 
 def inside(mode, microbatch, last):
-    """Whether a micro-batch's forward and its backward run in no_sync."""
+    """Whether a micro-batch's forward, and whether its backward, runs in no_sync."""
     local = microbatch < last
-    if mode in ("every", "none"):
-        return mode == "none", mode == "none"
-    return local and mode != "backward", local and mode != "forward"
+    return {
+        "every": (False, False),
+        "once": (local, local),
+        "none": (True, True),
+        "forward": (local, False),
+        "backward": (False, local),
+    }[mode]
 
 
-def accumulate(replica, mode, inputs, targets, clock):
+def accumulate(replica, mode, inputs, targets):
     """One step's gradient, of this rank's micro-batches, in .grad."""
     last = len(inputs) - 1
     for i, (x, target) in enumerate(zip(inputs, targets, strict=True)):
         forward, backward = inside(mode, i, last)
         with replica.no_sync() if forward else nullcontext():
-            clock.spend(COST["F"], f"F{i}")
             loss = mse_loss(replica(x), target) / len(inputs)
         with replica.no_sync() if backward else nullcontext():
-            clock.spend(COST["B"], f"B{i}")
             loss.backward()
 
 
-def train(replica, mode, inputs, targets, clock, steps):
-    """Some steps of plain SGD: the first gradient, and what one step and its update send."""
-    seen, weights = SimpleNamespace(updating=0), [*replica.parameters()]
+def train(replica, mode, inputs, targets, steps):
+    """Some steps of plain SGD: the first step's gradient, the bytes of a step and of its update."""
+    weights = [*replica.parameters()]
     optimizer = torch.optim.SGD(weights, lr=RATE)
+    seen = SimpleNamespace(sent=0, updating=0)
     for step in range(steps):
         with wire() as sent:
-            accumulate(replica, mode, inputs, targets, clock)
+            accumulate(replica, mode, inputs, targets)
             with wire() as updating:
                 optimizer.step()
         if step == 0:
             seen.gradient = parameters_to_vector([weight.grad for weight in weights]).clone()
-            seen.sent, seen.time = sent.sent_bytes, clock.now
+        seen.sent += sent.sent_bytes / steps
         seen.updating += updating.sent_bytes
         optimizer.zero_grad()
     seen.weights = parameters_to_vector(weights).detach()
     return seen
-
-
-def with_torch(block, mode, inputs, targets, steps):
-    """The same training under torch's DDP: its first gradient, its all-reduces in a step."""
-    import torch._dynamo
-    import torch.distributed as dist
-    from torch.nn.parallel import DistributedDataParallel
-
-    place = torch.device("cpu") if dist.get_backend() == "gloo" else device()  # gloo: host only
-    replica = DistributedDataParallel(deepcopy(block).to(place), bucket_cap_mb=1024)  # one bucket
-    calls = []
-
-    def hook(_, bucket):
-        calls.append(bucket.index())
-        whole = dist.all_reduce(bucket.buffer(), async_op=True).get_future()
-        return whole.then(lambda done: done.value()[0] / ranks())
-
-    replica.register_comm_hook(None, hook)
-    inputs, targets = ([each.to(place) for each in rows] for rows in (inputs, targets))
-    idle = SimpleNamespace(spend=lambda cost, name: None, now=0.0)
-    seen = train(replica, mode, inputs, targets, idle, steps)
-    seen.rounds = len(calls) / steps
-    return seen
-
-
-def alone(blocks, inputs, targets, steps):
-    """One process on the global batch: the first gradient, the weights at the end."""
-    model, gradients = torch.nn.Sequential(*blocks), []
-    for _ in range(steps):
-        gradients.append(torch.cat(one_process(blocks, inputs, targets)))
-        weights = parameters_to_vector(model.parameters()).detach()
-        vector_to_parameters(weights - RATE * gradients[-1], model.parameters())
-    return gradients[0], parameters_to_vector(model.parameters()).detach()
-
-
-def apart(weights):
-    """The largest distance of any replica's weights from rank 0's."""
-    first, *others = all_gather(weights)
-    return max((max_error(each, first) for each in others), default=0.0)
 
 
 def main(
@@ -192,15 +157,15 @@ def main(
     gradient, weights = alone(deepcopy(blocks), *batch, steps)
     mine = [*inputs[rank()]], [*targets[rank()]]
 
-    ran, errors, drifts, psi = {}, [], [], gradient.nbytes
+    ran, errors, drifts = {}, [], []
+    psi = gradient.nbytes
     for mode in MODES:
-        with virtual_clock(mode) as clock:
-            model = torch.nn.Sequential(*deepcopy(blocks))
-            replica = Replica(model, clock)
-            seen = ran[mode] = train(replica, mode, *mine, clock, steps)
+        replica = Replica(torch.nn.Sequential(*deepcopy(blocks)))
+        seen = ran[mode] = train(replica, mode, *mine, steps)
         seen.rounds = replica.rounds / steps
         seen.theirs = with_torch(torch.nn.Sequential(*blocks), mode, *mine, steps)
-        seen.error, seen.drift = max_error(seen.gradient, gradient), apart(seen.weights)
+        seen.error = max_error(seen.gradient, gradient)
+        seen.drift = apart(seen.weights)
         check(f"{mode}: as many rounds as torch's DDP", seen.rounds, "==", seen.theirs.rounds)
         error = max_error(seen.gradient, seen.theirs.gradient.to(device()))
         check(f"{mode}: gradients equal torch's", error, "<", 1e-12)
@@ -227,15 +192,56 @@ def main(
         "gradient_bytes": shared(counted(psi)),
         **{f"rounds_{mode}": shared(counted(ran[mode].rounds)) for mode in MODES},
         **{f"torch_rounds_{mode}": shared(counted(ran[mode].theirs.rounds)) for mode in MODES},
-        **{f"sent_bytes_{mode}": counted(ran[mode].sent) for mode in MODES},
+        "sent_bytes_every": counted(every.sent),
+        "sent_bytes_once": counted(once.sent),
+        "sent_bytes_backward": counted(ran["backward"].sent),
         "sent_in_step": counted(updating),
-        "time_every": shared(clocked(every.time)),
-        "time_once": shared(clocked(once.time)),
         "grad_error": shared(compared(found[:, 1].max())),
         "grad_error_none": compared(ran["none"].error),
         "drift": shared(compared(max(drifts))),
         "drift_none": shared(compared(ran["none"].drift)),
     }
+
+
+# Below: what the runs are held against.
+
+
+def with_torch(block, mode, inputs, targets, steps):
+    """The same training under torch's DDP: its first gradient, its all-reduces in a step."""
+    import torch._dynamo
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    place = torch.device("cpu") if dist.get_backend() == "gloo" else device()  # gloo: host only
+    replica = DistributedDataParallel(deepcopy(block).to(place), bucket_cap_mb=1024)  # one bucket
+    calls = []
+
+    def hook(_, bucket):
+        calls.append(bucket.index())
+        whole = dist.all_reduce(bucket.buffer(), async_op=True).get_future()
+        return whole.then(lambda done: done.value()[0] / ranks())
+
+    replica.register_comm_hook(None, hook)
+    inputs, targets = ([each.to(place) for each in rows] for rows in (inputs, targets))
+    seen = train(replica, mode, inputs, targets, steps)
+    seen.rounds = len(calls) / steps
+    return seen
+
+
+def alone(blocks, inputs, targets, steps):
+    """One process on the global batch: the first gradient, the weights at the end."""
+    model, gradients = torch.nn.Sequential(*blocks), []
+    for _ in range(steps):
+        gradients.append(torch.cat(one_process(blocks, inputs, targets)))
+        weights = parameters_to_vector(model.parameters()).detach()
+        vector_to_parameters(weights - RATE * gradients[-1], model.parameters())
+    return gradients[0], parameters_to_vector(model.parameters()).detach()
+
+
+def apart(weights):
+    """The largest distance of any replica's weights from rank 0's."""
+    first, *others = all_gather(weights)
+    return max((max_error(each, first) for each in others), default=0.0)
 
 
 BREAKS = {
@@ -260,6 +266,18 @@ BREAKS = {
         expect="backward: as many rounds as torch's DDP",
         ranks=1,
         source="how many imagine DDP: as if the backward looked whether it is inside no_sync",
+    ),
+    "in-forward": Break(
+        old="        with replica.no_sync() if forward else nullcontext():\n            loss",
+        new="        if i == 0:\n"
+        "            for weight in replica.parameters():\n"
+        "                if weight.grad is not None:\n"
+        "                    weight.grad.copy_(ring_sum(weight.grad) / ranks())\n"
+        "        with replica.no_sync():\n"
+        "            loss",
+        expect="once: rounds a step",
+        ranks=1,
+        source="a wrapper that averages what .grad holds when a step's first forward begins",
     ),
     "averages-weights": Break(
         old="[weight.grad for weight in self.weights]",

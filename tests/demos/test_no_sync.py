@@ -18,10 +18,9 @@ def test_rounds_and_bytes(run: Run, ranks: int, k: int) -> None:
     for mode, number in rounds.items():
         assert measured[f"rounds_{mode}"] == measured[f"torch_rounds_{mode}"] == number
     assert measured["gradient_bytes"] == PSI
-    for mode in ("every", "once", "none", "backward"):
+    for mode in ("every", "once", "backward"):
         assert sum(measured[f"sent_bytes_{mode}"]) == rounds[mode] * 2 * (ranks - 1) * PSI
     assert measured["sent_in_step"] == [0] * ranks
-    assert (measured["time_every"], measured["time_once"]) == (6 * k, 3 * k + 3)
     assert measured["grad_error"] < 1e-12
     assert measured["drift"] == 0
     assert (measured["drift_none"] > 0.01) == (ranks > 1)
@@ -42,6 +41,7 @@ BREAKS = {
     "all-inside": ("once: rounds a step", 1),
     "first-instead-of-last": ("once: gradients equal the big batch", 2),
     "backward-decides": ("backward: as many rounds as torch's DDP", 1),
+    "in-forward": ("once: rounds a step", 1),
     "averages-weights": ("once: gradients equal the big batch", 2),
     "stays-off": ("once: as many rounds as torch's DDP", 1),
 }
@@ -64,6 +64,10 @@ def test_what_a_break_costs(run: Run) -> None:
     measured = run(2, "first-instead-of-last")["metrics"]
     assert measured["rounds_once"] == 1
     assert measured["grad_error"] > 0.01
+    # By the time of the next first forward the gradients are gone: nothing is ever sent.
+    measured = run(2, "in-forward")["metrics"]
+    assert measured["sent_bytes_once"] == [0, 0]
+    assert measured["drift"] > 0.01
     # With one micro-batch, the first is the last.
     assert failed(run(2, "first-instead-of-last", microbatches=1)) == []
     # Right numbers, and right for a reducer that asks in backward: only torch disagrees.
