@@ -1,29 +1,37 @@
 """A hang is somebody missing: each rank notes what it enters, and the notes name who is behind.
 
 The trick
+    Let each rank write down the call it is about to enter, where others can read it. Who waits in
+    vain looks for a rank that has not entered that call, and goes on from there if that rank waits
+    as well: at the end stands one that does not wait, or a circle. The ranks that complain did
+    nothing wrong.
+
     Collectives have no names on the wire. On each group a rank's k-th call meets the others' k-th,
     whatever it was meant to be. So all ranks must make the same calls in the same order on each
-    group, and in one order over the groups they share.
-
-    The ranks that complain did nothing wrong. Let each rank write down the call it is about to
-    enter, where others can read it. Who waits in vain looks for a rank that has not entered that
-    call, and goes on from there if that rank waits as well: at the end stands one that does not
-    wait, or a circle. Different words for one call: met by mistake, perhaps long before any wait.
+    group, and in one order over the groups they share. Where ranks wrote different words for calls
+    that met, they met by mistake, perhaps long before anybody waits.
 
     The ranks train one weight; again, --culprit runs --short batches fewer. At --spike its loss
     jumps, and all add up theirs. Drawn are the last calls; one that is waited in has no end.
 
 Watch
-    stuck (shared)         ranks that waited in vain while all had as many batches
-    waits_for              the rank at which this one's waiting ends, or one of a circle; -1 if none
-    waits_in_call          number of the call this rank waits in, from 1; 0 if it does not wait
-    circle (shared)        most ranks that wait for each other in a circle
-    entered                calls this rank entered, messages included
-    first_difference       first call of this rank, from 1, that met words unlike its own, 0 if none
-    weight_error (shared)  largest difference of a rank's weight from one process
-    stuck_uneven (shared)  ranks that waited in vain while the culprit had fewer batches
-    behind (shared)        rank the notes name while the culprit had fewer batches, -1 if none
-    torch_names (shared)   rank monitored_barrier names; -1 if none, or without --monitored
+    stuck (shared, ranks)              those that waited in vain while all had as many batches
+    waits_for (rank)                   at which this one's waiting ends, be it one of a circle; -1
+                                       if it does not wait
+    waits_in_call (index)              number of the call this rank waits in, from 1; 0 if it does
+                                       not wait
+    circle (shared, ranks)             most that wait for each other in a circle
+    entered (calls)                    this rank entered while all had as many batches, messages
+                                       included
+    first_difference (index)           first call of this rank, from 1, that met words unlike its
+                                       own, 0 if none
+    weight_error (shared, difference)  largest one of any weight from one process, after the last
+                                       step
+    stuck_uneven (shared, ranks)       those that waited in vain while the culprit had fewer batches
+    notes_name (shared, rank)          the one behind while the culprit had fewer batches, -1 if
+                                       none
+    torch_names (shared, rank)         the one that monitored_barrier names; -1 if none, or without
+                                       --monitored
 
 Run
     quizkit demo deadlock --gpus 4
@@ -35,6 +43,7 @@ import json
 import re
 import sys
 from datetime import timedelta
+from itertools import zip_longest
 from types import SimpleNamespace
 
 from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
@@ -45,7 +54,47 @@ import torch.distributed as dist
 
 TOPIC = "debug"
 
-LR, JUMP = 0.1, 100.0  # the spike is that far from all other targets
+
+def who_waits_for_whom(notes):
+    """For each rank in the middle of a call, the first member that has not entered that call."""
+    waits = {}
+    for each, calls in enumerate(notes):
+        for call in calls:
+            if call["done"] or each in waits:
+                continue
+            group = call["group"]
+            mine = entered(calls, group)
+            missing = [m for m in call["members"] if entered(notes[m], group) < mine]
+            if missing:
+                waits[each] = missing[0]
+    return waits
+
+
+def entered(calls, group):
+    """How many of a rank's calls were on that group."""
+    return sum(call["group"] == group for call in calls)
+
+
+def followed(waits, start):
+    """From a rank that waits to one that does not; in a circle, round it once. Who was passed."""
+    passed = []
+    while start in waits and start not in passed:
+        passed.append(start)
+        start = waits[start]
+    return start, passed[passed.index(start) :] if start in passed else []
+
+
+def first_difference(notes):
+    """For each rank the number, from 1, of its first call that met other words than its own."""
+    met, numbered = [0] * len(notes), [list(enumerate(calls, 1)) for calls in notes]
+    for group in {call["group"] for calls in notes for call in calls}:
+        lines = [[(k, call) for k, call in calls if call["group"] == group] for calls in numbered]
+        for meeting in zip_longest(*lines):  # the k-th calls of all ranks on that group
+            came = {r: each for r, each in enumerate(meeting) if each}
+            if len({call["words"] for _, call in came.values()}) > 1:
+                for r, (number, _) in came.items():
+                    met[r] = min(met[r] or number, number)
+    return met
 
 
 class Talk:
@@ -53,7 +102,8 @@ class Talk:
 
     def __init__(self, episode, patience):
         self.store = dist.PrefixStore(episode, dist.distributed_c10d._get_default_store())
-        self.patience, self.groups, self.calls = timedelta(seconds=patience), {}, []
+        self.patience = timedelta(seconds=patience)
+        self.groups, self.calls = {}, []
         # Every rank makes every group, its own or not: that is how they come to the same names.
         for name, members in (("front", range(max(1, ranks() - 1))), ("all", range(ranks()))):
             handle = dist.new_group([*members], backend="gloo")
@@ -97,6 +147,14 @@ class Talk:
         self.await_all(sent, (call, dist.irecv(arriving, left, handle)))
         return arriving
 
+    def read(self, each):
+        """What a rank has written down."""
+        key = str(each)
+        return json.loads(self.store.get(key)) if self.store.check([key]) else []
+
+
+LR, JUMP = 0.1, 100.0  # the spike is that far from all other targets
+
 
 def train(own, targets, batches, talk, state):
     """Gradient descent on one weight: the same calls in the same order on every rank."""
@@ -111,91 +169,24 @@ def train(own, targets, batches, talk, state):
         spikes = talk.total("all", "spikes", loss > JUMP)
         if spikes > 0:
             state.logged = talk.total("all", "loss", loss)
-    return 0  # nobody was waited for in vain
-
-
-def who_waits_for_whom(notes):
-    """For each rank in the middle of a call, the first one that has not entered it."""
-    waits = {}
-    for each, calls in enumerate(notes):
-        for group, members in [(c["group"], c["members"]) for c in calls if not c["done"]]:
-            entered = {m: [c["group"] for c in notes[m]].count(group) for m in members}
-            away = [m for m in members if entered[m] < entered[each]]
-            waits |= {each: away[0]} if away and each not in waits else {}
-    return waits
-
-
-def followed(waits, start):
-    """From a rank that waits to one that does not; in a circle, round it once. Who was passed."""
-    passed = []
-    while start in waits and start not in passed:
-        passed.append(start)
-        start = waits[start]
-    return start, passed[passed.index(start) :] if start in passed else []
-
-
-def first_difference(notes):
-    """For each rank, how many calls it had entered when it first met other words than its own."""
-    met, numbered = [0] * len(notes), [[*enumerate(calls, 1)] for calls in notes]
-    for group in {call["group"] for calls in notes for call in calls}:
-        lines = [[each for each in calls if each[1]["group"] == group] for calls in numbered]
-        for place in range(max(map(len, lines))):
-            at = {r: line[place] for r, line in enumerate(lines) if place < len(line)}
-            if len({call["words"] for _, call in at.values()}) > 1:
-                for r, (k, _) in at.items():
-                    met[r] = min(met[r] or k, k)
-    return met
 
 
 def episode(name, own, targets, batches, patience):
     """Train until through, or until somebody waits in vain; then read what all have written."""
-    talk, state = Talk(name, patience), SimpleNamespace(weight=0.0, sums={}, logged=0.0)
+    talk = Talk(name, patience)
+    found = SimpleNamespace(talk=talk, state=SimpleNamespace(weight=0.0, sums={}, logged=0.0))
     try:
-        late = train(own, targets, batches, talk, state)
+        train(own, targets, batches, talk, found.state)
+        found.late = 0
     except TimeoutError:
-        late = 1
-    stuck = int(everyone(late).sum().item())  # all have written by then
-    left = [talk.store.check([str(each)]) for each in range(ranks())]
-    notes = [json.loads(talk.store.get(str(r))) if left[r] else [] for r in range(ranks())]
-    waits = who_waits_for_whom(notes)
-    ends = {each: followed(waits, each) for each in waits}
-    held = [k for k, call in enumerate(notes[rank()], 1) if late and not call["done"]]
-    found = SimpleNamespace(talk=talk, state=state, stuck=stuck, late=late, notes=notes, ends=ends)
-    return SimpleNamespace(**vars(found), waits_in=held[0] if held else 0)
-
-
-def drawn(name, found):
-    """This rank's last calls, numbered; the one it waits in has no end."""
-    with virtual_clock(f"{name}, the last calls") as clock:
-        calls = [*enumerate(found.notes[rank()], 1)][-3:]
-        clock.now = 2.0 * (3 - len(calls))
-        for k, call in calls:
-            at = f" on {call['group']}, line {call['line']}" if k == found.waits_in else ""
-            clock.spend(5 if at else 2, f"{call['words']}.{k}{at}")
-
-
-def asked_torch(found, patience):
-    """The rank that monitored_barrier names if those who wait call it."""
-    named = -1
-    try:
-        if found.late:
-            dist.monitored_barrier(found.talk.groups["all"][0], timedelta(seconds=2 * patience))
-    except RuntimeError as error:
-        named = int((re.search(r"Rank (\d+) failed to pass", str(error)) or [0, -1])[1])
-    return int(everyone(named).max().item())
-
-
-def data(steps, rows, culprit, spike):
-    """All ranks' inputs and targets, one of them far off; and the weight one process reaches."""
-    inputs = torch.rand(steps, ranks(), rows, dtype=torch.float64)
-    both, weight, logged = inputs + inputs.roll(1, dims=1), 0.0, 0.0
-    targets = 3 * both
-    targets[spike : spike + (spike >= 0), culprit] += JUMP  # below 0 there is none
-    for x, y in zip(both, targets, strict=True):
-        losses = ((weight * x - y) ** 2).sum(-1)
-        logged = losses.sum().item() if (losses > JUMP).any() else logged
-        weight -= LR * ((weight * x - y) * x).mean().item()
-    return inputs, targets, weight, logged
+        found.late = 1
+    found.stuck = int(everyone(found.late).sum().item())  # all have written by then
+    found.notes = [talk.read(each) for each in range(ranks())]
+    waits = who_waits_for_whom(found.notes)
+    found.ends = {each: followed(waits, each) for each in waits}
+    open_calls = [k for k, call in enumerate(found.notes[rank()], 1) if not call["done"]]
+    found.waits_in = open_calls[0] if found.late and open_calls else 0
+    return found
 
 
 def main(
@@ -212,38 +203,77 @@ def main(
         refuse(f"steps and rows start at 1, short is 1 to {max(steps, 1)}, patience 0.01 to 5")
     n, culprit = ranks(), culprit % ranks()
     inputs, targets, weight, logged = data(steps, rows, culprit, spike)
-    mine = inputs[:, rank()].contiguous(), targets[:, rank()]
+    own, wanted = inputs[:, rank()].contiguous(), targets[:, rank()]
 
-    even = episode("even", *mine, steps, 4 * patience)
+    even = episode("even", own, wanted, steps, 4 * patience)
     weight_error = everyone(abs(even.state.weight - weight)).max().item()
     differs = first_difference(even.notes)
 
-    uneven = episode("uneven", *mine, steps - short * (rank() == culprit), patience)
+    batches = steps - short if rank() == culprit else steps
+    uneven = episode("uneven", own, wanted, batches, patience)
     ends = {end for end, _ in uneven.ends.values()}
-    behind = min(ends) if len(ends) == 1 else -1
-    torch_names = asked_torch(uneven, patience) if monitored and behind else -1  # rank 0 names
+    notes_name = min(ends) if len(ends) == 1 else -1
+    torch_names = -1
+    if monitored and notes_name != 0:  # it is rank 0 that does the naming
+        torch_names = asked_torch(uneven, patience)
 
     check("every rank gets through", even.stuck, "==", 0)
     check("ranks that meet mean the same call", max(differs), "==", 0)
     check("weight equals one process", weight_error, "<", 1e-12)
     check("the losses add up", abs(even.state.logged - logged), "<=", 1e-12 * logged)
     check("the notes explain every wait", len(even.ends), "==", even.stuck)
-    if not even.stuck:  # or nobody gets as far as to leave
+    if even.stuck:  # nobody gets as far as to leave
+        drawn("as many batches", even)
+    else:
         check("all others wait for the one that left", uneven.stuck, "==", n - 1)
-        check("the notes name the one that left", behind, "==", culprit if n > 1 else -1)
-    drawn(*(("as many batches", even) if even.stuck else (f"rank {culprit} leaves", uneven)))
+        check("the notes name the one that left", notes_name, "==", culprit if n > 1 else -1)
+        drawn(f"rank {culprit} leaves", uneven)
     return {
         "stuck": shared(counted(even.stuck)),
         "waits_for": counted(even.ends.get(rank(), (-1, []))[0]),
         "waits_in_call": counted(even.waits_in),
-        "circle": shared(counted(max(len(ring) for _, ring in [*even.ends.values(), (-1, [])]))),
+        "circle": shared(counted(max((len(ring) for _, ring in even.ends.values()), default=0))),
         "entered": counted(len(even.notes[rank()])),
         "first_difference": counted(differs[rank()]),
         "weight_error": shared(compared(weight_error)),
         "stuck_uneven": shared(counted(uneven.stuck)),
-        "behind": shared(counted(behind)),
+        "notes_name": shared(counted(notes_name)),
         "torch_names": shared(counted(torch_names)),
     }
+
+
+def data(steps, rows, culprit, spike):
+    """All ranks' inputs and targets, one of them far off; and the weight one process reaches."""
+    inputs = torch.rand(steps, ranks(), rows, dtype=torch.float64)
+    both, weight, logged = inputs + inputs.roll(1, dims=1), 0.0, 0.0
+    targets = 3 * both
+    targets[spike : spike + (spike >= 0), culprit] += JUMP  # below 0 there is none
+    for x, y in zip(both, targets, strict=True):
+        losses = ((weight * x - y) ** 2).sum(-1)
+        logged = losses.sum().item() if (losses > JUMP).any() else logged
+        weight -= LR * ((weight * x - y) * x).mean().item()
+    return inputs, targets, weight, logged
+
+
+def asked_torch(found, patience):
+    """The rank that monitored_barrier names if those who wait call it."""
+    named = -1
+    try:
+        if found.late:
+            dist.monitored_barrier(found.talk.groups["all"][0], timedelta(seconds=2 * patience))
+    except RuntimeError as error:
+        named = int((re.search(r"Rank (\d+) failed to pass", str(error)) or [0, -1])[1])
+    return int(everyone(named).max().item())
+
+
+def drawn(name, found):
+    """This rank's last calls, numbered; the one it waits in has no end."""
+    with virtual_clock(f"{name}, the last calls") as clock:
+        calls = [*enumerate(found.notes[rank()], 1)][-3:]
+        clock.now = 2.0 * (3 - len(calls))
+        for k, call in calls:
+            at = f" on {call['group']}, line {call['line']}" if k == found.waits_in else ""
+            clock.spend(5 if at else 2, f"{call['words']}.{k}{at}")
 
 
 BREAKS = {

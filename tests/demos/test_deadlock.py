@@ -1,6 +1,7 @@
 """Hangs: who waits for whom, who is named, and what a hang hides before it hangs."""
 
 import ast
+from itertools import zip_longest
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,12 +25,12 @@ def functions(*names: str) -> SimpleNamespace:
         for node in ast.parse(DEMO.source).body
         if isinstance(node, ast.FunctionDef) and node.name in names
     ]
-    space: dict[str, Any] = {}
+    space: dict[str, Any] = {"zip_longest": zip_longest}
     exec(compile(ast.Module([*nodes], []), "deadlock.py", "exec"), space)
     return SimpleNamespace(**space)
 
 
-PAPER = functions("who_waits_for_whom", "followed", "first_difference")
+PAPER = functions("who_waits_for_whom", "entered", "followed", "first_difference")
 
 
 def notes(*lines: str) -> list[list[dict[str, Any]]]:
@@ -60,12 +61,12 @@ def test_the_one_that_left_is_named(run: Run, ranks: int, culprit: int, short: i
     assert report["verdict"] == "pass"
     assert measured["stuck"] == measured["circle"] == 0
     assert measured["stuck_uneven"] == ranks - 1
-    assert measured["behind"] == culprit
+    assert measured["notes_name"] == culprit
 
 
 def test_torch_names_the_same(run: Run) -> None:
     measured = run(3, culprit=1, monitored=True, patience=SHORT)["metrics"]
-    assert measured["torch_names"] == measured["behind"] == 1
+    assert measured["torch_names"] == measured["notes_name"] == 1
 
 
 def test_everybody_counts_every_call(run: Run) -> None:
@@ -126,7 +127,7 @@ def test_two_orders_wait_in_a_circle_and_nobody_is_to_blame(run: Run) -> None:
     measured = run(3, "two-orders", patience=SHORT)["metrics"]
     assert measured["stuck"] == 3
     assert measured["circle"] == 2
-    assert measured["behind"] == -1
+    assert measured["notes_name"] == -1
 
 
 def test_sends_first_wait_in_a_circle_of_all(run: Run) -> None:
