@@ -16,8 +16,8 @@ The trick
 
 Watch
     stuck (shared, ranks)              those that waited in vain while all had as many batches
-    waits_for (rank)                   at which this one's waiting ends, be it one of a circle; -1
-                                       if it does not wait
+    wait_ends_at (rank)                the one at the end of this one's waiting, or in its circle;
+                                       -1 if it does not wait
     waits_in_call (index)              number of the call this rank waits in, from 1; 0 if it does
                                        not wait
     circle (shared, ranks)             most that wait for each other in a circle
@@ -230,7 +230,7 @@ def main(
         drawn(f"rank {culprit} leaves", uneven)
     return {
         "stuck": shared(counted(even.stuck)),
-        "waits_for": counted(even.ends.get(rank(), (-1, []))[0]),
+        "wait_ends_at": counted(even.ends.get(rank(), (-1, []))[0]),
         "waits_in_call": counted(even.waits_in),
         "circle": shared(counted(max((len(ring) for _, ring in even.ends.values()), default=0))),
         "entered": counted(len(even.notes[rank()])),

@@ -4,21 +4,24 @@ The trick
     A schedule is data: a line for each rank, say `F0 F1 B0 F2 B1 B2`. Play it on paper first: if
     some rank can always go on, so can the real ones; if not, ranks that wait for each other in a
     circle are the deadlock. Then run it. A message that comes before its turn is put aside.
-    --order takes a file as `quizkit calc pipeline --order` reads it (one line a rank, # before a
-    comment), or the lines themselves, with / between ranks; --schedule shuffled draws a legal one.
+
+    --schedule shuffled draws a legal order. --order takes a file as `quizkit calc pipeline --order`
+    reads it (one line a rank, # before a comment), or the lines themselves, with / between ranks.
 
 Watch
-    deadlocked (shared)  1 if the order deadlocks, else 0
-    cycle (shared)       how many ranks wait for each other in a circle
-    waits_for            the rank that each one waits for in the end, -1 if none
-    operations           operations each stage ran, 2m if nothing stops it
-    peak_live            most micro-batches whose activations were alive at once
-    backward_place       where the backward of --watch stands in each stage's line, from 1
-    before_backward      the micro-batch whose forward ran last before the backward of --watch
-    bubble (shared)      idle share of the step
-    makespan (shared)    length of the step; a forward takes 1, a backward 2
-    idle_between         what each stage idles between its first operation and its last
-    grad_error (shared)  largest difference from one process that runs the full batch
+    deadlocked (shared, yes/no)      1 if the order deadlocks, else 0
+    cycle (shared, ranks)            those that wait for each other in a circle
+    waits_for (rank)                 the one that this rank waits for in the end, -1 if none
+    operations (count)               forwards and backwards each stage ran, 2m if nothing stops it
+    peak_live (micro-batches)        most whose activations were alive at once
+    backward_place (index)           where the backward of --watch stands in each stage's line, from
+                                     1
+    before_backward (index)          micro-batch whose forward ran last before the backward of
+                                     --watch
+    bubble (shared, share)           idle time, of all ranks' time in the step
+    makespan (shared, ticks)         length of the step; a forward takes 1, a backward 2
+    idle_between (ticks)             what each stage idles between its first operation and its last
+    grad_error (shared, difference)  largest one of any gradient from one process, full batch
 
 Run
     quizkit demo pipeline-orders --gpus 4 --schedule 1f1b
@@ -39,79 +42,23 @@ import torch
 from torch.nn.functional import mse_loss
 
 TOPIC = "pp"
+REGIME = ("schedule", "sends")
 
 COST = {"F": 1.0, "B": 2.0}
 
 
-def schedule_1f1b(stage, stages, microbatches, extra):
-    """Warm up, then one backward for each forward. GPipe is the same with m more to warm up."""
-    warmup = max(0, min(stages - 1 - stage + extra, microbatches))
-    order = [("F", i) for i in range(warmup)]
-    for i in range(microbatches):
-        if warmup + i < microbatches:
-            order.append(("F", warmup + i))
-        order.append(("B", i))
-    return order
-
-
-def schedule_shuffled(stages, microbatches, seed):
-    """Of all operations that could run next, anywhere in the pipeline, let the dice pick one."""
-    dice, orders = torch.Generator().manual_seed(seed % 2**63), [[] for _ in range(stages)]
-    ready = [(0, "F", i) for i in range(microbatches)]
-    while ready:
-        stage, kind, i = ready.pop(torch.randint(len(ready), (), generator=dice))
-        orders[stage].append((kind, i))
-        if kind == "F":  # it goes on to the next stage; on the last one it turns round
-            ready.append((stage + 1, "F", i) if stage + 1 < stages else (stage, "B", i))
-        elif stage > 0:
-            ready.append((stage - 1, "B", i))
-    return orders
-
-
-def written(order):
-    """The words of each rank's line in a text or a file, and where they stand."""
-    name, text = "order", order.replace("/", "\n")
-    if not re.match(r"\s*[FBIW]\d", order):
-        try:
-            with Path(name := order).open(encoding="utf-8-sig") as file:
-                text = file.read(2**20)  # a device would never end
-        except (OSError, ValueError) as error:
-            refuse(f"cannot read the order {order}: {getattr(error, 'strerror', None) or error}")
-    lines = enumerate((line.partition("#")[0].split() for line in text.split("\n")), 1)
-    kept = [line for line in lines if line[1]] or refuse(f"{name} is empty: F0 B0 would be a line")
-    if len(kept) != ranks():
-        refuse(f"{name} has {len(kept)} lines, one for each rank: take --ranks {len(kept)}")
-    return [(f"{name}:{number}: rank {r}", words) for r, (number, words) in enumerate(kept)]
-
-
-def read(where, words, microbatches):
-    """One rank's line: every micro-batch forward and, later, backward."""
-    line = []
-    for word in words:
-        found = re.fullmatch(r"([FB])(\d{1,9})(?:\.0+)?", word)
-        if not found:
-            refuse(f"{where}: {word} cannot run here: F0 and B0 can (whole backwards, one chunk)")
-        kind, i = op = found[1], int(found[2])
-        if i >= microbatches:
-            refuse(f"{where}: {word} is not one of --microbatches {microbatches}")
-        if op in line:
-            refuse(f"{where}: {word} runs 2 times")
-        if kind == "B" and ("F", i) not in line:
-            refuse(f"{where}: {word} needs F{i} first")
-        line.append(op)
-    for op in [f"{kind}{i}" for kind in "FB" for i in range(microbatches) if (kind, i) not in line]:
-        refuse(f"{where}: {op} is missing (--microbatches is {microbatches})")
-    return line
-
-
 def rehearse(orders, sends):
-    """Play it on paper: how far each rank gets, and which rank it then waits for."""
+    """Play orders on paper: how far each rank gets, and which rank it then waits for.
+
+    An order is a rank's line of operations, ("F", 0) for F0.
+    """
     place = [{op: k for k, op in enumerate(order)} for order in orders]
     at = [0] * len(orders)  # 2k: about to run operation k; 2k + 1: has run it and hands it on
 
     def awaited(here):
         k, hands_on = divmod(at[here], 2)
         kind, i = orders[here][k]
+        # A forward comes from the rank before and is handed on to the next; a backward returns.
         there = here + (1 if (kind == "F") == bool(hands_on) else -1)
         if not 0 <= there < len(orders) or (hands_on and sends == "buffered"):
             return None
@@ -130,7 +77,7 @@ def rehearse(orders, sends):
 
 
 def circle(orders, at, waits):
-    """Follow who waits for whom until a rank comes up again; these ranks, and that in words."""
+    """Follow who waits for whom until a rank comes up again: the circle, and that in words."""
     passed, here, words = [], min(waits), ""
     while here not in passed:
         passed.append(here)
@@ -197,6 +144,31 @@ def step(orders, at, block, inputs, targets, sends, clock):
     return seen
 
 
+def schedule_1f1b(stage, stages, microbatches, extra):
+    """Warm up, then one backward for each forward. GPipe is the same with m more to warm up."""
+    warmup = max(0, min(stages - 1 - stage + extra, microbatches))
+    order = [("F", i) for i in range(warmup)]
+    for i in range(microbatches):
+        if warmup + i < microbatches:
+            order.append(("F", warmup + i))
+        order.append(("B", i))
+    return order
+
+
+def schedule_shuffled(stages, microbatches, seed):
+    """Of all operations that could run next, anywhere in the pipeline, let the dice pick one."""
+    dice, orders = torch.Generator().manual_seed(seed % 2**63), [[] for _ in range(stages)]
+    ready = [(0, "F", i) for i in range(microbatches)]
+    while ready:
+        stage, kind, i = ready.pop(torch.randint(len(ready), (), generator=dice))
+        orders[stage].append((kind, i))
+        if kind == "F":  # it goes on to the next stage; on the last one it turns round
+            ready.append((stage + 1, "F", i) if stage + 1 < stages else (stage, "B", i))
+        elif stage > 0:
+            ready.append((stage - 1, "B", i))
+    return orders
+
+
 def main(
     microbatches: int = 8,  # micro-batches in a step
     schedule: Literal["shuffled", "1f1b", "gpipe"] = "shuffled",  # order to run; shuffled: by lot
@@ -250,6 +222,42 @@ def main(
         "idle_between": clocked(seen.finish - seen.start - busy),
         "grad_error": shared(compared(everyone(error).max().item())),
     }
+
+
+def written(order):
+    """The words of each rank's line in a text or a file, and where they stand."""
+    name, text = "order", order.replace("/", "\n")
+    if not re.match(r"\s*[FBIW]\d", order):
+        try:
+            with Path(name := order).open(encoding="utf-8-sig") as file:
+                text = file.read(2**20)  # a device would never end
+        except (OSError, ValueError) as error:
+            refuse(f"cannot read the order {order}: {getattr(error, 'strerror', None) or error}")
+    lines = enumerate((line.partition("#")[0].split() for line in text.split("\n")), 1)
+    kept = [line for line in lines if line[1]] or refuse(f"{name} is empty: F0 B0 would be a line")
+    if len(kept) != ranks():
+        refuse(f"{name} has {len(kept)} lines, one for each rank: take --ranks {len(kept)}")
+    return [(f"{name}:{number}: rank {r}", words) for r, (number, words) in enumerate(kept)]
+
+
+def read(where, words, microbatches):
+    """One rank's line: every micro-batch forward and, later, backward."""
+    line = []
+    for word in words:
+        found = re.fullmatch(r"([FB])(\d{1,9})(?:\.0+)?", word)
+        if not found:
+            refuse(f"{where}: {word} cannot run here: F0 and B0 can (whole backwards, one chunk)")
+        kind, i = op = found[1], int(found[2])
+        if i >= microbatches:
+            refuse(f"{where}: {word} is not one of --microbatches {microbatches}")
+        if op in line:
+            refuse(f"{where}: {word} runs 2 times")
+        if kind == "B" and ("F", i) not in line:
+            refuse(f"{where}: {word} needs F{i} first")
+        line.append(op)
+    for op in [f"{kind}{i}" for kind in "FB" for i in range(microbatches) if (kind, i) not in line]:
+        refuse(f"{where}: {op} is missing (--microbatches is {microbatches})")
+    return line
 
 
 BREAKS = {

@@ -120,11 +120,6 @@ def test_the_front_door_opens_without_anything_heavy(line: str):
 # check or picture uses goes, and what is an idea of its own becomes a file of its own.
 FILE, STORY = 400, 160
 
-# Demos whose story is longer than that, and by how much it may be: the numbers only fall.
-LONG_STORIES = {
-    "pipeline_orders": 172,
-}
-
 
 def story(path: Path) -> int:
     """Lines a reader passes before `main`: all but the module's docstring."""
@@ -148,12 +143,9 @@ def test_no_file_has_grown_a_second_idea():
     assert {name: lines for name, lines in long.items() if lines > FILE} == {}
 
 
-def test_a_demo_s_story_is_short_and_the_exceptions_grow_fewer():
+def test_a_demo_s_story_is_short():
     now = {path.stem: story(path) for path in DEMOS.glob("*.py")}
-    assert {n: lines for n, lines in now.items() if lines > LONG_STORIES.get(n, STORY)} == {}
-    # Shorter by now: write the new number down, or take the name out once it is within the limit.
-    assert {n: now.get(n, 0) for n, was in LONG_STORIES.items() if now.get(n, 0) < was} == {}
-    assert [n for n, was in LONG_STORIES.items() if was <= STORY] == []
+    assert {name: lines for name, lines in now.items() if lines > STORY} == {}
 
 
 def test_a_demo_imports_the_bench_before_torch():

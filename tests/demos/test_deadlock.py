@@ -117,7 +117,7 @@ def test_the_one_that_left_has_nothing_open(run: Run) -> None:
 def test_a_rank_local_condition_goes_wrong_before_it_hangs(run: Run) -> None:
     measured = run(2, "rank-local-condition", patience=SHORT)["metrics"]
     assert measured["stuck"] == 1  # only the rank that made one call too many, at the very end
-    assert measured["waits_for"] == [-1, 0]
+    assert measured["wait_ends_at"] == [-1, 0]
     assert measured["waits_in_call"] == [0, 9]
     assert measured["first_difference"] == [10, 7]
     assert measured["weight_error"] > 1
