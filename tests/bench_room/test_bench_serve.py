@@ -63,6 +63,21 @@ def test_the_end_of_input_ends_the_run_and_the_bench(bench: Warm):
     assert bench.programs.nothing_left()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the policy is Linux's own")
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_ranks_do_not_cut_in_on_each_other_and_a_program_keeps_its_policy(
+    programs: Programs, start: str
+):
+    text = FAULTS.replace("counted(rank())", "counted(os.sched_getscheduler(0))")
+    path = programs.write("policy", text.replace('"another"', '"other"'))
+    end = "    run(__file__)\n"
+    path.write_text(path.read_text().replace(end, f"    print(os.sched_getscheduler(0))\n{end}"))
+    done = programs.run(sys.executable, path, "--json", QUIZKIT_START=start)
+    before, report = done.stdout.split("\n", 1)
+    assert int(before) == os.sched_getscheduler(0)
+    assert json.loads(report)["metrics"]["number"] == [os.SCHED_BATCH] * 4
+
+
 def test_ctrl_c_is_for_whoever_drives_the_bench(warm: Warm):
     warm.process.send_signal(signal.SIGINT)
     assert warm.run("faults")["verdict"] == "pass"
