@@ -46,19 +46,19 @@ def prove(
 ) -> None:
     """Check answers against runs: each distinct setting is run once on real ranks."""
     from quizkit.cli.demo_run import deadline_for
-    from quizkit.lab.bench import Bench
     from quizkit.lab.catalogue import catalogue
-    from quizkit.proof.prove import Court, on_bench
+    from quizkit.lab.lanes import Lanes, lanes_for
+    from quizkit.proof.prove import Court, distinct, on_lanes
 
     spoken = language(lang)
     deadline = deadline_for(None, deadline)
     questions, problems = _chosen(ids or [], topic or [], all_, bank or [])
     results: list[Result] = []
     mutations: list[Mutation] = []
-    with Bench() as bench:
-        bench.start()
-        demos = catalogue()
-        court = Court(demos, on_bench(bench, demos, deadline))
+    demos = catalogue()
+    wanted = distinct(questions, demos, mutate)
+    with Lanes(lanes_for(len(wanted))) as lanes:
+        court = Court(demos, on_lanes(lanes, demos, wanted, deadline))
         for question in questions:
             result = court.prove(question)
             results.append(result)

@@ -51,6 +51,8 @@ class Bench:
     def __init__(self, demos: Path | None = None) -> None:
         self._demos = demos or paths.DEMOS
         self._child: _Child | None = None
+        self._over = False
+        self._starting = threading.Lock()  # whoever runs and whoever closes may both get here
         self._numbers = itertools.count(1)
         self._current: str | None = None
         # A hint to look again (True: Ctrl-C). Its put() is safe in a signal handler.
@@ -64,10 +66,7 @@ class Bench:
 
     def start(self) -> None:
         """Begin warming up and return at once. Without torch there is nothing to warm up."""
-        if self._child and self._child.has_died():
-            self.close()
-        if self._child is None and has_torch():
-            self._child = _Child(self._demos, self._bell)
+        self._warm()
 
     def run(self, setting: Setting, deadline: float = 60.0, device: Device = "auto") -> Report:
         """Run one setting and wait for its report. Ctrl-C ends the run and raises `Cancelled`."""
@@ -85,11 +84,11 @@ class Bench:
         }
         self._current = number
         try:
-            with _interrupts_ring(self._bell):
-                self.start()
-                assert self._child is not None
-                self._child.send(request)
-                reply = self._reply(self._child, number, deadline + _PATIENCE)
+            with interrupts_ring(self._bell):
+                child = self._warm()
+                assert child is not None
+                child.send(request)
+                reply = self._reply(child, number, deadline + _PATIENCE)
         finally:
             self._current = None
         _complain(reply.get("error"))
@@ -101,10 +100,23 @@ class Bench:
             self._child.send({"cancel": self._current})
 
     def close(self) -> None:
-        """End the bench and whatever it runs; afterwards no process is left."""
-        if self._child:
-            self._child.stop()
+        """End the bench and whatever it runs; afterwards no process is left, and none starts."""
+        with self._starting:
+            self._over = True
+        if child := self._child:
+            child.stop()
             self._child = None
+
+    def _warm(self) -> "_Child | None":
+        with self._starting:
+            if self._over:
+                raise Cancelled(None)
+            if self._child and self._child.has_died():
+                self._child.stop()
+                self._child = None
+            if self._child is None and has_torch():
+                self._child = _Child(self._demos, self._bell)
+            return self._child
 
     def _reply(self, child: "_Child", number: str, patience: float) -> dict[str, Any]:
         """Wait for the answer to a request, turning Ctrl-C into its cancellation."""
@@ -151,7 +163,7 @@ def _complain(problem: Mapping[str, str] | None) -> None:
 
 
 @contextmanager
-def _interrupts_ring(bell: "queue.SimpleQueue[bool]") -> Generator[None]:
+def interrupts_ring(bell: "queue.SimpleQueue[bool]") -> Generator[None]:
     """While waiting, let Ctrl-C ring the bell instead of tearing through whatever goes on."""
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -197,7 +209,7 @@ class _Child:
     def send(self, message: dict[str, Any]) -> None:
         """Hand over one request; whoever waits for the answer sees whether anybody is there."""
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):
+        with suppress(BrokenPipeError, ValueError):  # it is gone, or has just been closed
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
 

@@ -1,12 +1,13 @@
 """What a demo says of itself. Nouns only: `source` reads them out of a file."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from quizkit.errors import UsageError
-from quizkit.lab.report import Scalar
+from quizkit.lab.report import Scalar, Setting
 from quizkit.near import nearest
 
 HANGING = 3.0  # seconds for a break that is known never to end
@@ -17,6 +18,8 @@ UNITS += ("micro-batches", "blocks", "tokens", "rows", "pages", "layers", "bucke
 UNITS += ("rank", "index", "seconds", "ticks", "FLOPs", "MACs", "share", "ratio", "difference")
 UNITS += ("loss", "norm", "value", "yes/no", "count")
 PARTS = ("forward", "backward", "step", "sent", "received", "both")
+
+_CLOCK = re.compile(r"^(from|import) .*\b(time|timed)\b", re.MULTILINE)
 
 Kind = Literal["int", "float", "bool", "str"]
 KINDS: Mapping[str, type[Scalar]] = {"int": int, "float": float, "bool": bool, "str": str}
@@ -97,6 +100,16 @@ class Demo:
     source: str
     story: str
     regime: tuple[str, ...] = ()
+
+    @property
+    def timed(self) -> bool:
+        """Whether it reads a real clock: what runs beside it would show in its numbers."""
+        return _CLOCK.search(self.source) is not None
+
+    def filled(self, wanted: Setting) -> Setting:
+        """The same run with every argument named: equal runs are then equal settings."""
+        every = {each.name: each.default for each in self.parameters.values()} | dict(wanted.args)
+        return replace(wanted, args=tuple(sorted(every.items())))
 
     def planted(self, broken: str | None) -> str:
         """The story, with one bug put in if one is named."""

@@ -1,15 +1,18 @@
 """Proves questions: runs each distinct setting once, and says apart what is proved, failed,
 skipped (it has a proof that could not run here) or sourced (nothing to run)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
+from quizkit.bank.formula import FormulaError
 from quizkit.bank.model import Question
 from quizkit.errors import QuizkitError, UsageError
 from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.demo import HANGING
+from quizkit.lab.lanes import Lanes
 from quizkit.lab.report import Report, Setting
 from quizkit.proof.judge import Judgement, Run, judge
 from quizkit.proof.mutate import mutants, without_break
@@ -46,11 +49,50 @@ def on_bench(bench: Bench, demos: Mapping[str, Demo], deadline: float = 60.0) ->
     """A runner on a warm bench. A break that hangs by design is not waited for long."""
 
     def run(wanted: Setting) -> Report:
-        planted = demos[wanted.demo].breaks.get(wanted.broken or "")
-        hangs = planted is not None and planted.expect == "hangs"
-        return bench.run(wanted, deadline=HANGING if hangs else deadline)
+        return bench.run(wanted, _limit(wanted, demos, deadline))
 
     return run
+
+
+def on_lanes(
+    lanes: Lanes, demos: Mapping[str, Demo], wanted: Iterable[Setting], deadline: float = 60.0
+) -> Runner:
+    """A runner that begins what will be wanted, side by side; a run by the clock is made alone."""
+    for each in wanted:
+        if not demos[each.demo].timed:
+            lanes.begin(each, _limit(each, demos, deadline))
+
+    def run(wanted: Setting) -> Report:
+        if demos[wanted.demo].timed:
+            lanes.settle()
+        return lanes.run(wanted, _limit(wanted, demos, deadline))
+
+    return run
+
+
+def _limit(wanted: Setting, demos: Mapping[str, Demo], deadline: float) -> float:
+    planted = demos[wanted.demo].breaks.get(wanted.broken or "")
+    return HANGING if planted and planted.expect == "hangs" else deadline
+
+
+def distinct(
+    questions: Iterable[Question], demos: Mapping[str, Demo], mutated: bool = False
+) -> list[Setting]:
+    """The runs that these proofs ask for, each once, in order; `mutated`: without breaks too."""
+    found: dict[Setting, None] = {}
+    for question in questions:
+        if question.proof is None or any(wrong_names(question, demos)) or any(thin_proof(question)):
+            continue
+        healthy = [without_break(question)] if mutated and question.proof.broken else []
+        for each in (question, *healthy):
+            with suppress(FormulaError):  # whoever judges this question will meet it
+                found |= dict.fromkeys(filled(setting(each, row), demos) for row in rows(each))
+    return list(found)
+
+
+def filled(wanted: Setting, demos: Mapping[str, Demo]) -> Setting:
+    """A setting with the demo's own defaults in it: two that ask for the same run are equal."""
+    return demos[wanted.demo].filled(wanted)
 
 
 @dataclass
@@ -130,6 +172,7 @@ class Court:
             yield Run(bindings, self._report(setting(question, bindings)))
 
     def _report(self, wanted: Setting) -> Report:
+        wanted = filled(wanted, self.demos)
         known = self.reports.get(wanted)
         if known is None:
             try:

@@ -10,7 +10,7 @@ from quizkit.errors import LabError, UsageError
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report, Setting
 from quizkit.proof.mutate import mutants
-from quizkit.proof.prove import Court
+from quizkit.proof.prove import Court, distinct
 
 Read = Callable[[str], Question]
 Brings = Callable[..., Report]
@@ -121,6 +121,24 @@ def test_each_distinct_setting_is_run_once(question: Read, pipeline: Demo, bring
     court.prove(replace(first, id="pp/other"))
     court.mutate(first)
     assert len(runs) == 1
+
+
+def test_what_a_demo_takes_by_itself_may_be_named_or_not(
+    question: Read, pipeline: Demo, brings: Brings
+):
+    runs: list[Setting] = []
+
+    def run(wanted: Setting) -> Report:
+        runs.append(wanted)
+        return brings()
+
+    named = CHOICE.replace("{demo: pipeline}", "{demo: pipeline, args: {microbatches: 8}}")
+    demos, both = {"pipeline": pipeline}, [question(CHOICE), question(named)]
+    court = Court(demos, run)
+    for each in both:
+        assert court.prove(each).judgement
+    assert len(runs) == 1
+    assert runs == distinct(both, demos)
 
 
 def test_skipped_is_not_proved_and_a_dead_bench_is_not_skipped(question: Read, pipeline: Demo):
