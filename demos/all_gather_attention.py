@@ -12,13 +12,13 @@ The trick
     A gather takes P-1 times --hop; attending to a block without mask takes 1.
 
 Watch
-    sent_bytes               bytes of K and V a rank sends in the forward
-    sent_messages            messages a rank sends in the forward: one for every other rank
-    sent_bytes_backward      bytes of dK and dV shares a rank sends home in the backward
-    sent_bytes_regathered    bytes a rank sends in the backward by head: K and V again as well
+    sent_forward               bytes of K and V a rank sends in the forward
+    messages_forward            messages a rank sends in the forward: one for every other rank
+    sent_backward      bytes of dK and dV shares a rank sends home in the backward
+    sent_backward_by_head    bytes a rank sends in the backward by head: K and V again as well
     kv_block_bytes (shared)  bytes of one rank's K and V
-    kv_held                  bytes of gathered K and V alive while attention runs, all at once
-    kv_held_by_head          bytes of gathered K and V alive by head: one here, one on its way
+    kv_alive                  bytes of gathered K and V alive while attention runs, all at once
+    kv_alive_by_head          bytes of gathered K and V alive by head: one here, one on its way
     kv_kept                  bytes of gathered K and V that stay until the backward
     kv_kept_by_head          bytes of gathered K and V that stay until the backward, by head
     work                     visible pairs of query and key a rank attends to, for one head
@@ -202,13 +202,13 @@ def main(
     check("at once, the whole gather shows", abs(at_once - gather_time - attention), "<", 1e-8)
     check("by head, the next one comes meanwhile", by_head, "<=", hidden + 1e-8)
     return {
-        "sent_bytes": counted(sent.sent_bytes),
-        "sent_messages": counted(sent.sent_messages),
-        "sent_bytes_backward": counted(sent_back.sent_bytes),
-        "sent_bytes_regathered": counted(sent_again.sent_bytes),
+        "sent_forward": counted(sent.sent_bytes),
+        "messages_forward": counted(sent.sent_messages),
+        "sent_backward": counted(sent_back.sent_bytes),
+        "sent_backward_by_head": counted(sent_again.sent_bytes),
         "kv_block_bytes": shared(computed(kv.nbytes)),
-        "kv_held": counted(held),
-        "kv_held_by_head": counted(held_by_head),
+        "kv_alive": counted(held),
+        "kv_alive_by_head": counted(held_by_head),
         "kv_kept": counted(kept),
         "kv_kept_by_head": counted(kept_by_head),
         "work": counted(int(seen.sum())),

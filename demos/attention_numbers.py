@@ -9,8 +9,8 @@ The trick
     on the way, so the bits differ, and tiles lie nearer to fp64. Forward; ranks share the heads.
 
 Watch
-    variance (shared)          of the scores q . k, over many pairs of rows of variance 1
-    variance_scaled (shared)   of the scores q . k divided by sqrt(d), over many pairs of rows
+    score_variance (shared)          of the scores q . k, over many pairs of rows of variance 1
+    score_variance_scaled (shared)   of the scores q . k divided by sqrt(d), over many pairs of rows
     saturated (shared)         share of rows with a weight above 0.99, scores undivided
     saturated_scaled (shared)  share of rows with a weight above 0.99, scores divided by sqrt(d)
     gradient (shared)          length of the scores' gradient in the median row, scores undivided
@@ -178,8 +178,8 @@ def main(
     if dtype != "fp32":
         check("tiles are as near to fp64 as whole matrices", tiled_error, "<=", plain_error)
     return {
-        "variance": shared(compared(variance)),
-        "variance_scaled": shared(compared(variance_scaled)),
+        "score_variance": shared(compared(variance)),
+        "score_variance_scaled": shared(compared(variance_scaled)),
         "saturated": shared(counted(saturated[0])),
         "saturated_scaled": shared(counted(saturated[1])),
         "gradient": shared(compared(lengths[0])),

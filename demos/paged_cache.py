@@ -16,10 +16,10 @@ Watch
     utilisation_reserved (shared)  tokens / slots taken if each sequence reserves --longest slots
     empty_most (shared)            most empty slots of any sequence up to --longest, paged
     blocks_samples (shared)        blocks that samples of one prompt name, --steps tokens after it
-    copies (shared)                blocks copied before a write, as others still read them
+    blocks_copied (shared)                blocks copied before a write, as others still read them
     hit_tokens (shared)            prompt tokens a late request finds; --common are as in the first
     blocks_left (shared)           blocks not free when everybody is gone
-    step_error (shared)            second request: largest difference from one process, no cache
+    alone_error (shared)            second request: largest difference from one process, no cache
     fork_error (shared)            samples of the first request: their difference from one process
     hit_error (shared)             late request: largest difference from one process, no cache
 
@@ -182,7 +182,7 @@ def serve(prompts: list[list[int]], later: list[list[int]], model: list[Tensor],
         forward([(seq, [later[j + 1][i]]) for j, seq in enumerate(running)], model, pool)
     for seq in running:
         pool.drop(seq.table)
-    found |= {"copies": pool.copies, "blocks_left": len(pool.references) - len(pool.free)}
+    found |= {"blocks_copied": pool.copies, "blocks_left": len(pool.references) - len(pool.free)}
     return {"step": [alone], "fork": samples, "hit": [late]}, found
 
 
@@ -231,7 +231,7 @@ def main(
         "utilisation_reserved": tokens / reserved,
         "empty_most": empty,
         "blocks_samples": found["blocks_samples"],
-        "copies": found["copies"],
+        "blocks_copied": found["blocks_copied"],
         "hit_tokens": found["hit_tokens"],
         "blocks_left": found["blocks_left"],
     }

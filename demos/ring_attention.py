@@ -10,15 +10,15 @@ The trick
     neighbours any more, and RoPE must go by where they really stand.
 
 Watch
-    sent_bytes               bytes of K and V that a rank handed to the wire in the forward
-    sent_messages            messages of a rank in the forward: one for each block passed on
-    sent_bytes_backward      bytes a rank sends backward: K and V again, gradients a hop further
+    sent_forward               bytes of K and V that a rank handed to the wire in the forward
+    messages_forward            messages of a rank in the forward: one for each block passed on
+    sent_backward      bytes a rank sends backward: K and V again, gradients a hop further
     kv_blocks_held           most K/V blocks alive in the forward's ring (the layer's inputs apart)
     kv_block_bytes (shared)  bytes of one rank's K and V
     work                     visible pairs of query and key a rank attends to, for one head: all
         ranks together have S(S+1)/2 under a causal mask, S*S without
     imbalance (shared)       the largest work of a rank over the mean of all
-    makespan (shared)        virtual time until the last rank is through the forward: a block takes
+    time_forward (shared)    virtual time until the last rank is through the forward: a block takes
         its visible share of 1, a message takes `transfer`
     out_error (shared)       largest difference of outputs from plain attention, whole sequence
     grad_error (shared)      largest difference of q's, k's and v's gradients from plain attention
@@ -217,14 +217,14 @@ def main(
     longest = ranks() * max(fullest, transfer) + 1e-9
     check("blocks travel while attention is computed", makespan, "<=", longest)
     return {
-        "sent_bytes": counted(out_wire.sent_bytes),
-        "sent_messages": counted(out_wire.sent_messages),
-        "sent_bytes_backward": counted(back_wire.sent_bytes),
+        "sent_forward": counted(out_wire.sent_bytes),
+        "messages_forward": counted(out_wire.sent_messages),
+        "sent_backward": counted(back_wire.sent_bytes),
         "kv_blocks_held": counted(held),
         "kv_block_bytes": shared(computed(k.nbytes + v.nbytes)),
         "work": counted(work),
         "imbalance": shared(counted(most_work * ranks() / pairs)),
-        "makespan": shared(clocked(makespan)),
+        "time_forward": shared(clocked(makespan)),
         "out_error": shared(compared(out_error)),
         "grad_error": shared(compared(grad_error)),
         "sdpa_error": shared(compared(sdpa_error)),

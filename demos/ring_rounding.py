@@ -19,8 +19,8 @@ Watch
     rerun_differ (shared)       outputs and gradients that change when the same ring runs again
     row_sum_off (shared)        lse kept narrow: how far from 1 backward's weights of a row add up
     exact_error (shared)        the ring in fp64 against torch's attention, output and gradients
-    sent_bytes_backward         bytes a rank sends in the backward, dK and dV wide
-    sent_bytes_backward_narrow  bytes a rank sends in the backward, dK and dV narrow
+    sent_backward         bytes a rank sends in the backward, dK and dV wide
+    sent_backward_narrow  bytes a rank sends in the backward, dK and dV narrow
     torch_ring (shared)         1: torch's own ring was compared; 0: none to call, nothing checked
     error_one (shared)          relative rms error, against fp64, of one kernel over whole rows
     error_wide (shared)         relative rms error of the ring's output, all it keeps wide
@@ -31,7 +31,7 @@ Watch
     grad_narrow (shared)        relative rms error of the worst of dq, dk, dv: ring, sums narrow
     grad_lse (shared)           relative rms error of the worst of dq, dk, dv: ring, lse narrow
     torch_exact (shared)        torch's ring in fp64 against torch's attention
-    torch_error (shared)        relative rms error of the output of torch's ring, inputs' dtype
+    error_torch (shared)        relative rms error of the output of torch's ring, inputs' dtype
 
 Run
     quizkit demo ring-rounding --gpus 4
@@ -197,8 +197,8 @@ def main(
         "rerun_differ": shared(counted(rerun_differ)),
         "row_sum_off": shared(compared(row_sum_off)),
         "exact_error": shared(compared(exact_error)),
-        "sent_bytes_backward": counted(bytes_wide),
-        "sent_bytes_backward_narrow": counted(bytes_narrow),
+        "sent_backward": counted(bytes_wide),
+        "sent_backward_narrow": counted(bytes_narrow),
         "torch_ring": shared(counted(int(theirs[0] is not None))),
     }
     metrics |= {f"error_{x}": shared(compared(y)) for x, y in errors.items()}
@@ -207,7 +207,7 @@ def main(
         torch_exact = largest(max_error(theirs[0], truth))
         check("in fp64 torch's ring is full attention", torch_exact, "<", 1e-12)
         metrics["torch_exact"] = shared(compared(torch_exact))
-        metrics["torch_error"] = shared(compared(relative_errors(theirs[1], truth)[0]))
+        metrics["error_torch"] = shared(compared(relative_errors(theirs[1], truth)[0]))
     return metrics
 
 

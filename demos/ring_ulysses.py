@@ -11,17 +11,14 @@ The trick
     (RoPE, overlap and a backward that keeps no blocks are in `ring-attention`: here autograd does.)
 
 Watch
-    heads_ranks (shared)  ranks in a row, which trade tokens for heads
-    ring_ranks (shared)   ranks in a column, where K and V go round
     heads_held            query heads of a rank inside attention
     tokens_held           tokens whose queries a rank has inside attention
-    work                  visible pairs of query and key a rank attends to, in all its heads
-    kv_bytes              bytes of K and V of a rank's own tokens, all heads
+    work_all_heads        visible pairs of query and key a rank attends to, in all its heads
+    own_kv_bytes              bytes of K and V of a rank's own tokens, all heads
     heads_near            bytes a rank's all-to-alls send in the forward, inside its node
     heads_far             bytes a rank's all-to-alls send in the forward, to other nodes
     ring_near             bytes of K and V a rank passes on in the forward, inside its node
     ring_far              bytes of K and V a rank passes on in the forward, to another node
-    sent_backward         bytes a rank sends in the backward
     out_error             largest difference of a rank's output from one process
     grad_error            largest difference of the gradients of q, k and v from one process
     sdpa_error            output and gradients against torch's attention over the whole sequence
@@ -36,7 +33,7 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Literal
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, counted, refuse, run
 from _bench import broadcast, device, everyone, exchange, max_error, rank, ranks, wire
 
 import torch
@@ -217,17 +214,14 @@ def main(
     check("all-to-alls leave 1/U at home", traded, "==", (across - 1) * all_to_alls)
     check("backward sends what forward sent", backward.sent_bytes, "==", sum(sent.values()))
     return {
-        "heads_ranks": shared(counted(len(place.heads))),
-        "ring_ranks": shared(counted(len(place.ring))),
         "heads_held": counted(held),
         "tokens_held": counted(tokens),
-        "work": counted(work),
-        "kv_bytes": counted(kv_bytes),
+        "work_all_heads": counted(work),
+        "own_kv_bytes": counted(kv_bytes),
         "heads_near": counted(sent["heads_near"]),
         "heads_far": counted(sent["heads_far"]),
         "ring_near": counted(sent["ring_near"]),
         "ring_far": counted(sent["ring_far"]),
-        "sent_backward": counted(backward.sent_bytes),
         "out_error": compared(out_error),
         "grad_error": compared(worst(gradients)),
         "sdpa_error": compared(sdpa_error),

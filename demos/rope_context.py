@@ -15,7 +15,7 @@ Watch
     out_error                 largest difference of my outputs from one process
     grad_error                largest difference of my q's, k's and v's gradients from one process
     slice_error               how far my outputs are off by rows r * n to (r + 1) * n of a table
-    local_error               how far my outputs are off if every rank counts from 0
+    from_zero_error               how far my outputs are off if every rank counts from 0
     shift_error               how far my outputs are off if all places move on by 1000
     keys_shift_error          how far my outputs are off if only the keys' places move by 1000
     mixed_error               how far my outputs are off with the other pairing, same weights

@@ -21,9 +21,9 @@ Watch
     distance_plain (shared)     distance from the optimum at the end, top-k without feedback
     distance_feedback (shared)  distance from the optimum at the end, top-k with feedback; a smaller
                                 lr, given the steps it needs, ends nearer
-    lost_plain                  share of all this rank's gradients neither sent nor kept, without
+    lost_share_plain            share of all this rank's gradients neither sent nor kept, without
                                 feedback
-    lost_feedback               share of all this rank's gradients neither sent nor kept, with
+    lost_share_feedback         share of all this rank's gradients neither sent nor kept, with
                                 feedback
     path_error                  largest difference of the weights from one process, at any step
     hook_error                  largest difference of the weights, with feedback, from those of a
@@ -199,8 +199,8 @@ def main(
         "distance_dense": shared(compared(distance(everything[-1]))),
         "distance_plain": shared(compared(distance(plain.path[-1]))),
         "distance_feedback": shared(compared(distance(feedback.path[-1]))),
-        "lost_plain": compared(plain.lost.item()),
-        "lost_feedback": compared(feedback.lost.item()),
+        "lost_share_plain": compared(plain.lost.item()),
+        "lost_share_feedback": compared(feedback.lost.item()),
         "path_error": compared(max(errors) * size),
         "hook_error": compared(hook_error),
     }

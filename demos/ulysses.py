@@ -16,7 +16,7 @@ Watch
     heads_held      query heads of a rank inside attention
     kv_held         KV heads of a rank inside attention, copies included
     tokens_held     tokens a rank has inside attention
-    work            visible pairs of query and key a rank attends to, in all its heads
+    work_all_heads            visible pairs of query and key a rank attends to, in all its heads
     sent_forward    bytes a rank sends in the forward, with `kv_heads`
     sent_backward   bytes a rank sends in the backward, with `kv_heads`
     ring_forward    bytes a rank sends if K and V go round a ring instead, queries staying put
@@ -206,7 +206,14 @@ def main(
         spread = everyone(seen.work).std(correction=0).item()
         check(f"{name}: the mask is balanced", spread, "==", 0)
     check("our all-to-all is torch's", against_torchs(towards), "==", 0)
-    counts = "calls_forward", "calls_backward", "heads_held", "kv_held", "tokens_held", "work"
+    counts = (
+        "calls_forward",
+        "calls_backward",
+        "heads_held",
+        "kv_held",
+        "tokens_held",
+        "work_all_heads",
+    )
     return {name: counted(getattr(seen, name)) for name in counts} | {
         "sent_forward": counted(seen.forward.sent_bytes),
         "sent_backward": counted(seen.backward.sent_bytes),

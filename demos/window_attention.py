@@ -14,7 +14,7 @@ Watch
     pairs_full (shared)    pairs of query and key that see each other in a layer, plain causal mask
     pairs_window (shared)  pairs of query and key that see each other in a layer, with the window
     work                   pairs of query and key that a rank computes in a layer, with the window
-    kv_held                tokens whose keys and values a rank has in a layer, halo included
+    kv_tokens                tokens whose keys and values a rank has in a layer, halo included
     sent_halo              bytes a rank sends in the forward, all layers
     sent_home              bytes a rank sends in the backward, all layers: its halo's gradients
     sent_ring              bytes a rank would send in the forward if K and V went round, all layers
@@ -208,7 +208,7 @@ def main(
         "pairs_full": shared(counted(whole[seq]["pairs"] // layers)),
         "pairs_window": shared(counted(whole[window]["pairs"] // layers)),
         "work": counted(tally["pairs"] // layers),
-        "kv_held": counted(tally["held"]),
+        "kv_tokens": counted(tally["held"]),
         "sent_halo": counted(out_wire.sent_bytes),
         "sent_home": counted(back_wire.sent_bytes),
         "sent_ring": counted(ring_wire.sent_bytes),

@@ -144,7 +144,7 @@ TRIPLES: tuple[Triple, ...] = (
     _traffic({"pp": 4, "layers": 8, "batch": 4, "seq": 1, "hidden": 16, "microbatches": 8,
               "dtype_bytes": 8}, "pp_bytes", "pipeline", {"microbatches": 8}, "sent_bytes[1]"),
     _traffic({"cp": 4, "layers": 1, "seq": 384, "hidden": 32, "heads": 2, "dtype_bytes": 8},
-             "cp_bytes", "ring-attention", {}, "sent_bytes[0] + sent_bytes_backward[0]"),
+             "cp_bytes", "ring-attention", {}, "sent_forward[0] + sent_backward[0]"),
     _cache("bytes", {"kv_heads": 24, "head_dim": 8}, "bytes_mha[0]"),
     _cache("bytes", {"kv_heads": 4, "head_dim": 8}, "bytes_gqa[0]"),
     _cache("bytes", {"kv_heads": 1, "head_dim": 8}, "bytes_mqa[0]"),

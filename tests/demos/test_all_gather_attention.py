@@ -25,14 +25,14 @@ def test_it_is_exact_and_keeps_its_laws(run: Run, ranks: int, kv_heads: int, doc
     measured, block = report["metrics"], seq // ranks * 2 * kv_heads * dim * 8
     assert measured["kv_block_bytes"] == block
     # Query heads are nowhere in this.
-    assert measured["sent_bytes"] == [(ranks - 1) * block] * ranks
-    assert measured["sent_bytes_backward"] == measured["sent_bytes"]
-    assert measured["sent_bytes_regathered"] == [2 * (ranks - 1) * block] * ranks
-    assert measured["sent_messages"] == [ranks - 1] * ranks
+    assert measured["sent_forward"] == [(ranks - 1) * block] * ranks
+    assert measured["sent_backward"] == measured["sent_forward"]
+    assert measured["sent_backward_by_head"] == [2 * (ranks - 1) * block] * ranks
+    assert measured["messages_forward"] == [ranks - 1] * ranks
 
-    assert measured["kv_held"] == measured["kv_kept"] == [ranks * block] * ranks
+    assert measured["kv_alive"] == measured["kv_kept"] == [ranks * block] * ranks
     coming = ranks - 1 if kv_heads > 1 else 0
-    assert measured["kv_held_by_head"] == [(ranks + coming) * block // kv_heads] * ranks
+    assert measured["kv_alive_by_head"] == [(ranks + coming) * block // kv_heads] * ranks
     assert measured["kv_kept_by_head"] == [0] * ranks
 
     lengths = [min(document, seq - start) for start in range(0, seq, document)]
@@ -69,7 +69,7 @@ def test_what_a_break_leaves_right(run: Run) -> None:
     alone = run(4, "own-share-only")
     assert not any("output equals" in name for name in failed(alone))
     assert alone["metrics"]["q_grad_error"] < 1e-12 < 0.01 < alone["metrics"]["kv_grad_error"]
-    assert alone["metrics"]["sent_bytes_backward"] == run(4)["metrics"]["sent_bytes_backward"]
+    assert alone["metrics"]["sent_backward"] == run(4)["metrics"]["sent_backward"]
     assert failed(run(4, "waits-at-once")) == [DEMO.breaks["waits-at-once"].expect]
 
 

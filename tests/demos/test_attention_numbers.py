@@ -26,8 +26,8 @@ def test_the_defaults_hold_and_mean_the_same_on_any_number_of_ranks(run: Run, ra
 @pytest.mark.parametrize("dim", [16, 50, 256])
 def test_scores_have_the_variance_of_their_length(run: Run, dim: int) -> None:
     found = run(1, dim=dim)["metrics"]
-    assert found["variance"] == pytest.approx(dim, rel=0.08)
-    assert found["variance_scaled"] == pytest.approx(found["variance"] / dim, rel=1e-12)
+    assert found["score_variance"] == pytest.approx(dim, rel=0.08)
+    assert found["score_variance_scaled"] == pytest.approx(found["score_variance"] / dim, rel=1e-12)
     assert found["saturated_scaled"] == 0
 
 

@@ -36,7 +36,7 @@ def test_it_is_exact_and_keeps_its_laws(run: Run, ranks: int, args: dict[str, An
     each = -(-(prompt + size["steps"]) // block)
     assert measured["blocks_samples"] == full + samples * (each - full)
     # Whoever writes last writes in place. With nothing unfinished there is nothing to copy.
-    assert measured["copies"] == (samples - 1 if prompt % block else 0)
+    assert measured["blocks_copied"] == (samples - 1 if prompt % block else 0)
     assert measured["hit_tokens"] == min(size["common"], prompt - 1) // block * block
 
     lengths = range(1, size["longest"] + 1)

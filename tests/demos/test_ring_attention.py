@@ -31,11 +31,11 @@ def test_it_is_exact_and_keeps_its_laws(run: Run, ranks: int, layout: str, causa
     tokens = seq // ranks
     block = 2 * tokens * heads * dim * 8
     assert measured["kv_block_bytes"] == block
-    assert measured["sent_bytes"] == [(ranks - 1) * block] * ranks
-    assert measured["sent_messages"] == [ranks - 1] * ranks
+    assert measured["sent_forward"] == [(ranks - 1) * block] * ranks
+    assert measured["messages_forward"] == [ranks - 1] * ranks
     # K and V once more, and dK and dV over as many hops and the one home.
     hops = ranks - 1 + ranks if ranks > 1 else 0
-    assert measured["sent_bytes_backward"] == [hops * block] * ranks
+    assert measured["sent_backward"] == [hops * block] * ranks
     assert measured["kv_blocks_held"] == [min(ranks, 2)] * ranks
 
     assert sum(measured["work"]) == (seq * (seq + 1) // 2 if causal else seq * seq)
@@ -89,9 +89,9 @@ def test_a_transfer_hides_behind_attention_that_takes_longer(run: Run, transfer:
     ranks = 4
     hidden = run(ranks, causal=False, transfer=transfer)
     assert hidden["verdict"] == "pass"
-    assert hidden["metrics"]["makespan"] == (ranks - 1) * max(1.0, transfer) + 1.0
+    assert hidden["metrics"]["time_forward"] == (ranks - 1) * max(1.0, transfer) + 1.0
     waited = run(ranks, "wait-first", causal=False, transfer=transfer)["metrics"]
-    assert waited["makespan"] == ranks * 1.0 + (ranks - 1) * transfer
+    assert waited["time_forward"] == ranks * 1.0 + (ranks - 1) * transfer
 
 
 def test_the_timeline_shows_whose_block_each_rank_attends_to(run: Run) -> None:
@@ -104,7 +104,7 @@ def test_the_timeline_shows_whose_block_each_rank_attends_to(run: Run) -> None:
     assert blocks(contiguous, 1) == ["A1", "A0"]
     assert [len(blocks(contiguous, rank)) for rank in range(4)] == [1, 2, 3, 4]
     # So half the pairs are masked, yet all wait for the last rank.
-    assert contiguous["metrics"]["makespan"] > 1.7 * zigzag["metrics"]["makespan"]
+    assert contiguous["metrics"]["time_forward"] > 1.7 * zigzag["metrics"]["time_forward"]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_ids_are_all_that_is_needed(run: Run, ranks: int, layout: str, pairing: 
     by_rank = ranks == 1 or layout == "contiguous"
     assert all((error < 1e-12) == by_rank for error in measured["slice_error"])
     fits = [by_rank and rank == 0 for rank in range(ranks)]
-    assert [error < 1e-12 for error in measured["local_error"]] == fits
+    assert [error < 1e-12 for error in measured["from_zero_error"]] == fits
     for name in ("keys_shift_error", "mixed_error", "keys_rearranged_error"):
         assert min(measured[name]) > 0.01, name
     assert max(measured["rearranged_error"]) < 1e-12

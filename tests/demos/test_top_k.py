@@ -46,8 +46,8 @@ def test_disputed_entries_crowd_out_the_rest(run: Run, ranks: int) -> None:
     assert measured["moved_feedback"] == 96
     assert measured["distance_plain"] > 0.95 * measured["distance_start"]
     assert measured["distance_feedback"] < 0.5 * measured["distance_plain"]
-    assert min(measured["lost_plain"]) > 0.3
-    assert max(measured["lost_feedback"]) < 1e-12
+    assert min(measured["lost_share_plain"]) > 0.3
+    assert max(measured["lost_share_feedback"]) < 1e-12
 
 
 def test_ranks_that_agree_lose_nothing_for_good(run: Run) -> None:

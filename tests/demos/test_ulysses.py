@@ -25,7 +25,7 @@ def test_it_is_attention_and_sends_what_is_looked_at(run: Run, ranks: int, kv_he
     assert measured["heads_held"] == [heads // ranks] * ranks
     assert measured["tokens_held"] == [tokens * ranks] * ranks
     pairs = tokens * ranks * (tokens * ranks + 1) // 2
-    assert measured["work"] == [heads // ranks * pairs] * ranks
+    assert measured["work_all_heads"] == [heads // ranks * pairs] * ranks
 
     looks = [(q * ranks // heads, q * kv_heads // heads) for q in range(heads)]
     held = [len({kv for owner, kv in looks if owner == rank}) for rank in range(ranks)]

@@ -36,7 +36,7 @@ def test_it_is_exact_and_keeps_its_laws(run: Run, ranks: int, args: dict[str, An
     assert measured["pairs_window"] == window * seq - window * edge // 2
     first = window * tokens - window * edge // 2
     assert measured["work"] == [first] + [window * tokens] * (ranks - 1)
-    assert measured["kv_held"] == [tokens] + [tokens + edge] * (ranks - 1)
+    assert measured["kv_tokens"] == [tokens] + [tokens + edge] * (ranks - 1)
 
     halo = [layers * edge * token_bytes] * (ranks - 1)
     assert measured["sent_halo"] == [*halo, 0]
