@@ -1,10 +1,12 @@
 """Data parallelism: start equal, feed every replica the same gradient, and they stay equal.
 
 The trick
-    Rank 0's weights go to all when replicas are made, and never again: from one start, by equal
-    gradients and updates, they stay one. A ring sums gradients; all divide by N. That is the big
-    batch's only if all tokens weigh the same: a rank divides its SUM of losses by the tokens of all
-    ranks (times N, as the mean divides by N). A mean of means favours ranks with few tokens.
+    Rank 0's weights go to all when replicas are made, and never again (`Replica`): from one start,
+    by equal gradients and updates, they stay one. A ring sums gradients; all divide by N
+    (`average_gradients`). That is the big batch's gradient only if all tokens weigh the same: a
+    rank divides its SUM of losses by the tokens of all ranks, times N, as the mean divides by N
+    (`share_of_loss`). A mean of means favours ranks with few tokens.
+
     Alike: weights, mean gradient, optimizer state. Each its own: samples, activations, losses.
     Buffers (batch norm's running mean) are not summed: rank 0's replace all at every forward.
 
@@ -22,7 +24,9 @@ Watch
     buffer_gap                distance of the buffer from rank 0's after the last step
     sent_bytes                bytes handed to the ring by this rank in one step
     gradient_bytes (shared)   bytes of all gradients
-    state_bytes               bytes of weights, gradients and momentum on this rank
+    model_bytes (shared)      bytes of the weights of the model, whole, on one process
+    held_weight_bytes         bytes of weights on this rank
+    held_momentum_bytes       bytes of momentum, the optimizer's state, on this rank
 
 Run
     quizkit demo ddp --gpus 4
@@ -75,10 +79,22 @@ def trained(model):
 
 def average_gradients(model):
     """Every rank ends up with the mean of all ranks' gradients, bit for bit the same."""
+    if missing := sum(weight.grad is None for weight in trained(model)):
+        raise RuntimeError(f"{missing} weights had no gradient in this backward")
     mean = ring_sum(gradient_of(model)) / ranks()
     parts = mean.split([weight.numel() for weight in trained(model)])
     for weight, part in zip(trained(model), parts, strict=True):
         weight.grad.copy_(part.view_as(weight))
+
+
+def row(tensors):
+    """All in one row."""
+    return torch.cat([tensor.detach().flatten() for tensor in tensors])
+
+
+def gradient_of(model):
+    """The gradient of all weights that learn, in one row."""
+    return row(weight.grad for weight in trained(model))
 
 
 class Model(torch.nn.Module):
@@ -120,62 +136,6 @@ def train(model, momentum, inputs, labels, steps):
         gradients.append(gradient_of(model))
         update(model, momentum)
     return outputs[0], gradients
-
-
-def alone(model, inputs, labels, steps):
-    """The truth: the tokens of all ranks on one process, one mean over them, torch's SGD."""
-    optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=MOMENTUM)
-    outputs, gradients = [], []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        outputs.append(model(inputs))
-        cross_entropy(outputs[-1], labels).backward()
-        gradients.append(gradient_of(model))
-        optimizer.step()
-    momentum = [optimizer.state[weight]["momentum_buffer"] for weight in model.parameters()]
-    return outputs[0], gradients, row([*model.parameters(), *momentum])
-
-
-def row(tensors):
-    """All in one row."""
-    return torch.cat([tensor.detach().flatten() for tensor in tensors])
-
-
-def gradient_of(model):
-    """The gradient of all weights that learn, in one row."""
-    return row(weight.grad for weight in trained(model))
-
-
-def from_rank_0(tensor):
-    """How far this rank's is from rank 0's."""
-    here = tensor.to(device())  # torch's DDP may hold it in host memory
-    return max_error(here, all_gather(here)[0])
-
-
-def averaged(wrap, model, batch, loss):
-    """The gradient that a wrapper, ours or torch's, makes of this loss."""
-    replica = wrap(deepcopy(model))  # kept by its name: once it is gone, nobody averages
-    loss(replica(batch[0]), batch[1]).backward()
-    if wrap is Replica:
-        average_gradients(replica)
-    return gradient_of(replica)
-
-
-def pushed(wrap, model, inputs):
-    """How far apart a wrapper leaves what it wraps, and weights and buffer pushed aside later."""
-    model = deepcopy(model)
-    replica = wrap(model)
-    wrapped = from_rank_0(row([*model.parameters(), *model.buffers()]))
-    with torch.no_grad():
-        model.head.weight += rank()
-        model.seen += rank()
-    replica(inputs)
-    return wrapped, from_rank_0(model.head.weight), from_rank_0(model.entered)
-
-
-def relative(ours, truth):
-    """How long the difference is, in lengths of the truth."""
-    return ((ours - truth).norm() / truth.norm()).item()
 
 
 def main(
@@ -248,8 +208,59 @@ def main(
         "buffer_gap": compared(from_rank_0(model.seen)),
         "sent_bytes": counted(sent.sent_bytes),
         "gradient_bytes": shared(counted(gradient_of(model).nbytes)),
-        "state_bytes": counted(ends.nbytes + gradient_of(model).nbytes),
+        "model_bytes": shared(counted(row(origin.parameters()).nbytes)),
+        "held_weight_bytes": counted(row(model.parameters()).nbytes),
+        "held_momentum_bytes": counted(row(momentum).nbytes),
     }
+
+
+# Below: what the runs are held against.
+
+
+def alone(model, inputs, labels, steps):
+    """The truth: the tokens of all ranks on one process, one mean over them, torch's SGD."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=MOMENTUM)
+    outputs, gradients = [], []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        outputs.append(model(inputs))
+        cross_entropy(outputs[-1], labels).backward()
+        gradients.append(gradient_of(model))
+        optimizer.step()
+    momentum = [optimizer.state[weight]["momentum_buffer"] for weight in model.parameters()]
+    return outputs[0], gradients, row([*model.parameters(), *momentum])
+
+
+def averaged(wrap, model, batch, loss):
+    """The gradient that a wrapper, ours or torch's, makes of this loss."""
+    replica = wrap(deepcopy(model))  # kept by its name: once it is gone, nobody averages
+    loss(replica(batch[0]), batch[1]).backward()
+    if wrap is Replica:
+        average_gradients(replica)
+    return gradient_of(replica)
+
+
+def pushed(wrap, model, inputs):
+    """How far apart a wrapper leaves what it wraps, and weights and buffer pushed aside later."""
+    model = deepcopy(model)
+    replica = wrap(model)
+    wrapped = from_rank_0(row([*model.parameters(), *model.buffers()]))
+    with torch.no_grad():
+        model.head.weight += rank()
+        model.seen += rank()
+    replica(inputs)
+    return wrapped, from_rank_0(model.head.weight), from_rank_0(model.entered)
+
+
+def relative(ours, truth):
+    """How long the difference is, in lengths of the truth."""
+    return ((ours - truth).norm() / truth.norm()).item()
+
+
+def from_rank_0(tensor):
+    """How far this rank's is from rank 0's."""
+    here = tensor.to(device())  # torch's DDP may hold it in host memory
+    return max_error(here, all_gather(here)[0])
 
 
 BREAKS = {

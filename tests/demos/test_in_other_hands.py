@@ -276,11 +276,11 @@ def test_a_bucket_is_of_one_dtype() -> None:
         assert (buckets, off < 1e-6) == (2, True)
 
 
-def unused_weight() -> str:
+def unused_weight(wrapper: str) -> str:
     import torch
 
     module = torch.nn.ModuleList([torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)])
-    _, ready = ddp_in_buckets(module, 1)
+    _, ready = WRAPPERS[wrapper](module)
     module[0](torch.ones(1, 3)).sum().backward()
     try:
         ready()
@@ -289,8 +289,9 @@ def unused_weight() -> str:
     return "nothing was said"
 
 
-def test_a_weight_that_had_no_gradient_is_said() -> None:
-    assert on_ranks(2, unused_weight) == ["2 weights had no gradient in this backward"] * 2
+@pytest.mark.parametrize("wrapper", ["after backward", "one weight a bucket"])
+def test_a_weight_that_had_no_gradient_is_said(wrapper: str) -> None:
+    assert on_ranks(2, unused_weight, wrapper) == ["2 weights had no gradient in this backward"] * 2
 
 
 # The optimizer's state, sharded.
