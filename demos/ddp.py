@@ -11,22 +11,27 @@ The trick
     Buffers (batch norm's running mean) are not summed: rank 0's replace all at every forward.
 
 Watch
-    start_gap                 distance of this rank's weights, as it drew them, from rank 0's
-    held_tokens               tokens on this rank; its other slots are padding, without a target
-    mean_weight               what a token here weighs in a mean of means, over what it should
-    mean_error (shared)       relative error of the gradient of a mean of means
-    sum_scale (shared)        averaged gradient of sums of losses: its length over the right one
-    grad_scale (shared)       length of the first gradient applied, over that of torch's DDP
-    grad_error (shared)       largest difference from one process with all tokens, at any step
-    drift                     distance of weights and momentum from rank 0's after the last step
-    pushed_weight_gap         rank r added r to a weight: gap to rank 0's in torch DDP's forward
-    pushed_buffer_gap         rank r added r to a buffer: gap to rank 0's in torch DDP's forward
-    buffer_gap                distance of the buffer from rank 0's after the last step
-    sent_bytes                bytes handed to the ring by this rank in one step
-    gradient_bytes (shared)   bytes of all gradients
-    model_bytes (shared)      bytes of the weights of the model, whole, on one process
-    held_weight_bytes         bytes of weights on this rank
-    held_momentum_bytes       bytes of momentum, the optimizer's state, on this rank
+    drawn_gap (difference)           of this rank's weights, as it drew them, from rank 0's
+    held_tokens (tokens)             on this rank; its other slots are padding, without a target
+    mean_weight (ratio)              what a token here weighs in a mean of means, over what it
+                                     should
+    mean_error (shared, difference)  relative, of the gradient of a mean of means from the right one
+    sum_scale (shared, ratio)        length of the averaged gradient of sums of losses, over the
+                                     right one
+    grad_scale (shared, ratio)       length of the first gradient applied, over that of torch's DDP
+    grad_error (shared, difference)  largest one from one process with all tokens, at any step
+    drift (difference)               of weights and momentum from rank 0's, after the last step
+    pushed_weight_gap (difference)   rank r added r to a weight: from rank 0's in torch DDP's
+                                     forward
+    pushed_buffer_gap (difference)   rank r added r to a buffer: from rank 0's in torch DDP's
+                                     forward
+    buffer_gap (difference)          of the buffer from rank 0's, after the last step
+    sent_bytes_ring (bytes)          handed to the ring by this rank in one step; buffers not
+                                     counted
+    gradient_bytes (bytes)           of all gradients on this rank
+    model_bytes (shared, bytes)      of the weights of the model, whole, on one process
+    held_weight_bytes (bytes)        of weights on this rank
+    held_momentum_bytes (bytes)      of momentum, the optimizer's state, on this rank
 
 Run
     quizkit demo ddp --gpus 4
@@ -195,7 +200,7 @@ def main(
     with wire() as sent:
         average_gradients(model)
     return {
-        "start_gap": compared(from_rank_0(row(drawn.parameters()))),
+        "drawn_gap": compared(from_rank_0(row(drawn.parameters()))),
         "held_tokens": counted(int((mine[1] != PAD).sum())),
         "mean_weight": compared((pull(cross_entropy) / pull(share_of_loss)).item()),
         "mean_error": shared(compared(relative(theirs[1], right))),
@@ -206,8 +211,8 @@ def main(
         "pushed_weight_gap": compared(kept[1]),
         "pushed_buffer_gap": compared(kept[2]),
         "buffer_gap": compared(from_rank_0(model.seen)),
-        "sent_bytes": counted(sent.sent_bytes),
-        "gradient_bytes": shared(counted(gradient_of(model).nbytes)),
+        "sent_bytes_ring": counted(sent.sent_bytes),
+        "gradient_bytes": counted(gradient_of(model).nbytes),
         "model_bytes": shared(counted(row(origin.parameters()).nbytes)),
         "held_weight_bytes": counted(row(model.parameters()).nbytes),
         "held_momentum_bytes": counted(row(momentum).nbytes),

@@ -13,21 +13,27 @@ The trick
     back to front, for good.)
 
 Watch
-    grad_error                   largest difference from one process on all ranks' rows
-    exposed_registered (shared)  time of sums left after backward, buckets cut as registered
-    held_back (shared)           longest that a complete bucket waits for an earlier one to start,
-                                 buckets cut as registered
-    buckets_whole (shared)       all-reduces of the first backward, of one bucket
-    exposed_whole (shared)       time of sums left after the first backward, of one bucket
-    buckets_rebuilt (shared)     all-reduces of the second backward, of rebuilt buckets
-    first_rebuilt (shared)       units in the rebuilt bucket that starts first
-    last_rebuilt (shared)        units in the rebuilt bucket that starts last
-    exposed_rebuilt (shared)     time of sums left after backward, of rebuilt buckets
-    largest_rebuilt (shared)     units in the largest rebuilt bucket
-    first_start (shared)         when the first rebuilt bucket starts; backward starts at 0
-    last_start (shared)          when the last rebuilt bucket starts; backward starts at 0
-    kept_views (shared)          bytes of torch's gradients and buckets, gradient_as_bucket_view
-    kept_copies (shared)         bytes of torch's gradients and buckets, each with its own memory
+    grad_error (shared, difference)        largest one from one process on all ranks' rows, in any
+                                           backward
+    exposed_registered (shared, ticks)     of sums left after backward, buckets cut as registered
+    held_back (shared, ticks)              most that a complete bucket waits for an earlier one to
+                                           start, buckets cut as registered
+    buckets_whole (shared, collectives)    all-reduces of the first backward, of one bucket
+    exposed_whole (shared, ticks)          of the sum left after the first backward, of one bucket
+    buckets_rebuilt (shared, collectives)  all-reduces of the second backward, of rebuilt buckets
+    first_rebuilt (shared, count)          units of --unit bytes in the rebuilt bucket that starts
+                                           first
+    last_rebuilt (shared, count)           units of --unit bytes in the rebuilt bucket that starts
+                                           last
+    exposed_rebuilt (shared, ticks)        of sums left after backward, of rebuilt buckets
+    largest_rebuilt (shared, count)        units of --unit bytes in the largest rebuilt bucket
+    first_start (shared, ticks)            until the first rebuilt bucket starts; backward starts at
+                                           0
+    last_start (shared, ticks)             until the last rebuilt bucket starts; backward starts at
+                                           0
+    kept_views (shared, bytes)             of torch's gradients and buckets, gradient_as_bucket_view
+    kept_copies (shared, bytes)            of torch's gradients and buckets, each with its own
+                                           memory
 
 Run
     quizkit demo ddp-buckets --gpus 4
@@ -39,7 +45,8 @@ from copy import deepcopy
 from functools import partial
 
 from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
-from _bench import broadcast, device, exchange, max_error, rank, ranks, virtual_clock
+from _bench import broadcast, device, everyone, exchange, max_error, rank, ranks
+from _bench import virtual_clock
 
 import torch
 import torch.distributed as dist
@@ -252,7 +259,7 @@ def main(
     waited = [registered.started[i][0] - registered.complete[i] for i in registered.complete]
     units = [nbytes / unit for nbytes in rebuilt.bucket_bytes]
     return {
-        "grad_error": compared(max(errors)),
+        "grad_error": shared(compared(everyone(max(errors)).max())),
         "exposed_registered": shared(clocked(registered.exposed)),
         "held_back": shared(clocked(round(max(waited), 6))),
         "buckets_whole": shared(counted(len(whole.started))),

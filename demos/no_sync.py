@@ -10,25 +10,38 @@ The trick
     already is equal on all ranks, and so is its mean. Never reducing parts the replicas silently.
 
 Watch
-    gradient_bytes (shared)       bytes of the bucket, Psi
-    rounds_every (shared)         all-reduces a step, each backward reducing
-    rounds_once (shared)          all-reduces a step, first K-1 micro-batches in no_sync
-    rounds_none (shared)          all-reduces a step, all K micro-batches in no_sync
-    rounds_forward (shared)       all-reduces a step, only the first K-1 forwards in no_sync
-    rounds_backward (shared)      all-reduces a step, only the first K-1 backwards in no_sync
-    torch_rounds_every (shared)   torch DDP's all-reduces a step, each backward reducing
-    torch_rounds_once (shared)    torch DDP's all-reduces a step, first K-1 micro-batches in no_sync
-    torch_rounds_none (shared)    torch DDP's all-reduces a step, all K micro-batches in no_sync
-    torch_rounds_forward (shared)   torch DDP's all-reduces a step, only K-1 forwards in no_sync
-    torch_rounds_backward (shared)  torch DDP's all-reduces a step, only K-1 backwards in no_sync
-    sent_bytes_every              bytes sent in one step, forward to update, each backward reducing
-    sent_bytes_once               bytes sent in one step, first K-1 micro-batches in no_sync
-    sent_bytes_backward           bytes sent in one step, only the first K-1 backwards in no_sync
-    sent_in_step                  bytes sent while the optimizer took its step, in all five ways
-    grad_error (shared)           first step, all ways that reduce: gradient's error, largest
-    grad_error_none               first step, nothing reduced: error of this rank's gradient
-    drift (shared)                largest distance between replicas' weights, all ways that reduce
-    drift_none (shared)           largest distance between replicas' weights, nothing reduced
+    gradient_bytes (bytes)                    of the bucket, Psi: of all gradients on this rank
+    rounds_every (shared, collectives)        all-reduces a step, each backward reducing
+    rounds_once (shared, collectives)         all-reduces a step, first K-1 micro-batches in no_sync
+    rounds_none (shared, collectives)         all-reduces a step, all K micro-batches in no_sync
+    rounds_forward_only (shared, collectives)  all-reduces a step, only the first K-1 forwards in
+                                              no_sync
+    rounds_backward_only (shared, collectives)  all-reduces a step, only the first K-1 backwards in
+                                              no_sync
+    torch_rounds_every (shared, collectives)  torch DDP's all-reduces a step, each backward reducing
+    torch_rounds_once (shared, collectives)   torch DDP's all-reduces a step, first K-1
+                                              micro-batches in no_sync
+    torch_rounds_none (shared, collectives)   torch DDP's all-reduces a step, all K micro-batches in
+                                              no_sync
+    torch_rounds_forward_only (shared, collectives)  torch DDP's all-reduces a step, only the first
+                                              K-1 forwards in no_sync
+    torch_rounds_backward_only (shared, collectives)  torch DDP's all-reduces a step, only the first
+                                              K-1 backwards in no_sync
+    sent_bytes_every (bytes)                  by this rank in one step, forward to update, each
+                                              backward reducing
+    sent_bytes_once (bytes)                   by this rank in one step, first K-1 micro-batches in
+                                              no_sync
+    sent_bytes_backward_only (bytes)          by this rank in one step, only the first K-1 backwards
+                                              in no_sync
+    sent_in_step (bytes, step)                while the optimizer took its steps, in all five ways
+    grad_error (shared, difference)           first step's gradient from one process, largest of all
+                                              ways that reduce
+    grad_error_none (difference)              first step, nothing reduced: this rank's gradient from
+                                              one process
+    drift (difference)                        of weights from rank 0's after the last step, largest
+                                              of all ways that reduce
+    drift_none (difference)                   of weights from rank 0's after the last step, nothing
+                                              reduced
 
 Run
     quizkit demo no-sync --gpus 4
@@ -95,7 +108,7 @@ class Replica(torch.nn.Module):
         self.rounds += 1
 
 
-MODES = ("every", "once", "none", "forward", "backward")
+MODES = ("every", "once", "none", "forward_only", "backward_only")
 
 
 def inside(mode, microbatch, last):
@@ -105,8 +118,8 @@ def inside(mode, microbatch, last):
         "every": (False, False),
         "once": (local, local),
         "none": (True, True),
-        "forward": (local, False),
-        "backward": (False, local),
+        "forward_only": (local, False),
+        "backward_only": (False, local),
     }[mode]
 
 
@@ -165,7 +178,7 @@ def main(
         seen.rounds = replica.rounds / steps
         seen.theirs = with_torch(torch.nn.Sequential(*blocks), mode, *mine, steps)
         seen.error = max_error(seen.gradient, gradient)
-        seen.drift = apart(seen.weights)
+        seen.drift = max_error(seen.weights, all_gather(seen.weights)[0])
         check(f"{mode}: as many rounds as torch's DDP", seen.rounds, "==", seen.theirs.rounds)
         error = max_error(seen.gradient, seen.theirs.gradient.to(device()))
         check(f"{mode}: gradients equal torch's", error, "<", 1e-12)
@@ -189,17 +202,17 @@ def main(
     updating = sum(seen.updating for seen in ran.values())
     check("step() sends nothing", updating, "==", 0)
     return {
-        "gradient_bytes": shared(counted(psi)),
+        "gradient_bytes": counted(psi),
         **{f"rounds_{mode}": shared(counted(ran[mode].rounds)) for mode in MODES},
         **{f"torch_rounds_{mode}": shared(counted(ran[mode].theirs.rounds)) for mode in MODES},
         "sent_bytes_every": counted(every.sent),
         "sent_bytes_once": counted(once.sent),
-        "sent_bytes_backward": counted(ran["backward"].sent),
+        "sent_bytes_backward_only": counted(ran["backward_only"].sent),
         "sent_in_step": counted(updating),
         "grad_error": shared(compared(found[:, 1].max())),
         "grad_error_none": compared(ran["none"].error),
-        "drift": shared(compared(max(drifts))),
-        "drift_none": shared(compared(ran["none"].drift)),
+        "drift": compared(max(drifts)),
+        "drift_none": compared(ran["none"].drift),
     }
 
 
@@ -238,12 +251,6 @@ def alone(blocks, inputs, targets, steps):
     return gradients[0], parameters_to_vector(model.parameters()).detach()
 
 
-def apart(weights):
-    """The largest distance of any replica's weights from rank 0's."""
-    first, *others = all_gather(weights)
-    return max((max_error(each, first) for each in others), default=0.0)
-
-
 BREAKS = {
     "all-inside": Break(
         old="    local = microbatch < last\n",
@@ -263,7 +270,7 @@ BREAKS = {
         old="        if self.awaited:\n            self.awaited -= 1\n",
         new="        if self.syncing:\n"
         "            self.awaited = (self.awaited or len(self.weights)) - 1\n",
-        expect="backward: as many rounds as torch's DDP",
+        expect="backward_only: as many rounds as torch's DDP",
         ranks=1,
         source="how many imagine DDP: as if the backward looked whether it is inside no_sync",
     ),

@@ -14,21 +14,21 @@ def test_rounds_and_bytes(run: Run, ranks: int, k: int) -> None:
     report = run(ranks, microbatches=k)
     assert report["verdict"] == "pass", report
     measured = report["metrics"]
-    rounds = {"every": k, "once": 1, "none": 0, "forward": 1, "backward": k}
+    rounds = {"every": k, "once": 1, "none": 0, "forward_only": 1, "backward_only": k}
     for mode, number in rounds.items():
         assert measured[f"rounds_{mode}"] == measured[f"torch_rounds_{mode}"] == number
-    assert measured["gradient_bytes"] == PSI
-    for mode in ("every", "once", "backward"):
+    assert measured["gradient_bytes"] == [PSI] * ranks
+    for mode in ("every", "once", "backward_only"):
         assert sum(measured[f"sent_bytes_{mode}"]) == rounds[mode] * 2 * (ranks - 1) * PSI
     assert measured["sent_in_step"] == [0] * ranks
     assert measured["grad_error"] < 1e-12
-    assert measured["drift"] == 0
-    assert (measured["drift_none"] > 0.01) == (ranks > 1)
+    assert measured["drift"] == [0] * ranks
+    assert (max(measured["drift_none"]) > 0.01) == (ranks > 1)
     assert (min(measured["grad_error_none"]) > 0.01) == (ranks > 1)
 
 
 def test_replicas_left_alone_walk_further_apart(run: Run) -> None:
-    drifts = [run(2, steps=steps, microbatches=2)["metrics"]["drift_none"] for steps in (1, 4)]
+    drifts = [run(2, steps=steps, microbatches=2)["metrics"]["drift_none"][1] for steps in (1, 4)]
     assert drifts[0] < drifts[1]
 
 
@@ -40,7 +40,7 @@ def test_odd_sizes(run: Run) -> None:
 BREAKS = {
     "all-inside": ("once: rounds a step", 1),
     "first-instead-of-last": ("once: gradients equal the big batch", 2),
-    "backward-decides": ("backward: as many rounds as torch's DDP", 1),
+    "backward-decides": ("backward_only: as many rounds as torch's DDP", 1),
     "in-forward": ("once: rounds a step", 1),
     "averages-weights": ("once: gradients equal the big batch", 2),
     "stays-off": ("once: as many rounds as torch's DDP", 1),
@@ -59,7 +59,7 @@ def test_what_a_break_costs(run: Run) -> None:
     # Nothing is reduced, and nothing complains: the replicas have parted.
     measured = run(2, "all-inside")["metrics"]
     assert measured["sent_bytes_once"] == [0, 0]
-    assert measured["drift"] > 0.01
+    assert max(measured["drift"]) > 0.01
     # A reduction too early: every byte is sent and the gradient is wrong all the same.
     measured = run(2, "first-instead-of-last")["metrics"]
     assert measured["rounds_once"] == 1
@@ -67,15 +67,15 @@ def test_what_a_break_costs(run: Run) -> None:
     # By the time of the next first forward the gradients are gone: nothing is ever sent.
     measured = run(2, "in-forward")["metrics"]
     assert measured["sent_bytes_once"] == [0, 0]
-    assert measured["drift"] > 0.01
+    assert max(measured["drift"]) > 0.01
     # With one micro-batch, the first is the last.
     assert failed(run(2, "first-instead-of-last", microbatches=1)) == []
     # Right numbers, and right for a reducer that asks in backward: only torch disagrees.
     assert failed(run(2, "backward-decides")) == [
-        "forward: as many rounds as torch's DDP",
-        "backward: as many rounds as torch's DDP",
-        "forward: rounds a step",
-        "backward: rounds a step",
+        "forward_only: as many rounds as torch's DDP",
+        "backward_only: as many rounds as torch's DDP",
+        "forward_only: rounds a step",
+        "backward_only: rounds a step",
     ]
 
 
