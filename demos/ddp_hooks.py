@@ -1,34 +1,38 @@
 """Average .grad once it has accumulated: a hook on what comes in sees only one micro-batch.
 
 The trick
-    A tensor hook is given the gradient that comes in, before it is added to .grad; a
-    post-accumulate hook is given the weight, when .grad is complete. With accumulation all but
-    the last micro-batch leave no trace in what comes in, so that averaging it at the last one
-    leaves the others local, and the replicas part. Averaging at every one is right either way:
-    what comes in, since sums may change places; what has accumulated, since the mean of equal
-    numbers changes nothing. It costs m times the bytes. Sums instead of means would be summed again
-    at each later micro-batch: the first would count N^(m-1) times.
+    A tensor hook is given the gradient that comes in, before it is added to .grad (`Coming`); a
+    post-accumulate hook is given the weight, when .grad is complete (`HandMade`). With accumulation
+    all but the last micro-batch leave no trace in what comes in, so that averaging it at the last
+    one leaves the others local, and the replicas part.
 
-    A weight used twice has one .grad, and its hook runs once a backward, after both uses.
+    Averaging at every one is right either way: what comes in, since sums may change places; what
+    has accumulated, since the mean of equal numbers changes nothing. It costs m times the bytes.
+    Sums instead of means would be summed again at each later micro-batch (`Summed`): the first
+    would count N^(m-1) times. A weight used twice has one .grad, and its hook runs once a backward,
+    after both uses.
 
 Watch
-    error_kept_last     error of the gradient, averaging what has accumulated, at the last micro-
-                        batch
-    error_kept_each     error of the gradient, averaging what has accumulated, at every micro-batch
-    error_coming_each   error of the gradient, averaging what comes in, at every micro-batch
-    error_coming_last   error of the gradient, averaging what comes in, at the last micro-batch
-    error_summed_each   error of the gradient, summing .grad at every micro-batch, divided at the
-                        end
-    drift_kept_last     updated weights' distance from rank 0's, averaging .grad at the last micro-
-                        batch
-    drift_coming_last   updated weights' distance from rank 0's, averaging what comes in at the last
-                        micro-batch
-    sent_bytes_last     bytes this rank sends in one step, averaging at the last micro-batch
-    sent_bytes_each     bytes this rank sends in one step, averaging at every micro-batch
-    tied_calls          runs, in one step, of the hook of the weight that is used twice
-    gradient_bytes      bytes of the gradients of all weights together
-    torch_error         averaging .grad at the last micro-batch: largest difference from torch's DDP
-                        with no_sync
+    error_kept_last (difference)    of the gradient from one process, averaging what has
+                                    accumulated, at the last micro-batch
+    error_kept_each (difference)    of the gradient from one process, averaging what has
+                                    accumulated, at every micro-batch
+    error_coming_each (difference)  of the gradient from one process, averaging what comes in, at
+                                    every micro-batch
+    error_coming_last (difference)  of the gradient from one process, averaging what comes in, at
+                                    the last micro-batch
+    error_summed_each (difference)  of the gradient from one process, summing .grad at every
+                                    micro-batch, divided at the end
+    drift_kept_last (difference)    of updated weights from rank 0's, averaging .grad at the last
+                                    micro-batch
+    drift_coming_last (difference)  of updated weights from rank 0's, averaging what comes in at the
+                                    last micro-batch
+    sent_bytes_last (bytes)         by this rank in one step, averaging at the last micro-batch
+    sent_bytes_each (bytes)         by this rank in one step, averaging at every micro-batch
+    tied_calls (calls)              in one step, of the hook of the weight that is used twice
+    gradient_bytes (bytes)          of all gradients on this rank
+    torch_error (difference)        largest one of the gradient, averaging .grad at the last
+                                    micro-batch, from torch's DDP with no_sync
 
 Run
     quizkit demo ddp-hooks --gpus 4
@@ -49,28 +53,16 @@ TOPIC = "dp"
 RATE = 0.1  # of plain SGD
 
 
-class Tied(torch.nn.Module):
-    """Two layers, of which the first is used once more at the end."""
-
-    def __init__(self, width):
-        super().__init__()
-        self.outer, self.inner = (
-            torch.nn.Linear(width, width, bias=False, dtype=torch.float64, device=device())
-            for _ in range(2)
-        )
-
-    def forward(self, x):
-        """There and back through the same weight."""
-        return self.outer(torch.tanh(self.inner(torch.tanh(self.outer(x)))))
-
-
 def average(gradient):
     """The mean over the ranks, in place."""
     return gradient.copy_(ring_sum(gradient) / ranks())
 
 
 class HandMade(torch.nn.Module):
-    """Data parallelism of any model in a few lines: alike at the start, one mean a step."""
+    """Data parallelism of any model in a few lines: alike at the start, one mean a step.
+
+    Averages what has accumulated.
+    """
 
     def __init__(self, model):
         super().__init__()
@@ -100,7 +92,7 @@ class HandMade(torch.nn.Module):
 
 
 class Coming(HandMade):
-    """The hook is on the tensor: what it returns goes on to be added to .grad."""
+    """Averages what comes in: the hook is on the tensor, what it returns is added to .grad."""
 
     def __init__(self, model):
         torch.nn.Module.__init__(self)
@@ -132,32 +124,6 @@ class Summed(HandMade):
 def loss(model, batch, micro_batches):
     """The mean over this rank's share of the step, of which a micro-batch is one part."""
     return (model(batch) - batch.flip(1)).square().mean() / micro_batches
-
-
-def gradient_of(model):
-    """All gradients in a row."""
-    return torch.cat([weight.grad.flatten() for weight in model.parameters()])
-
-
-def update(model):
-    """Plain SGD."""
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight -= RATE * weight.grad
-
-
-def torch_gradient(model, batches):
-    """DDP: no_sync around the forward and backward of all micro-batches but the last."""
-    from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
-    from torch.nn.parallel import DistributedDataParallel
-
-    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
-    module = DistributedDataParallel(deepcopy(model).to(place))
-    with module.no_sync():
-        for batch in batches[:-1]:
-            loss(module, batch.to(place), len(batches)).backward()
-    loss(module, batches[-1].to(place), len(batches)).backward()
-    return gradient_of(module)
 
 
 def main(
@@ -216,6 +182,50 @@ def main(
         "gradient_bytes": counted(truth.nbytes),
         "torch_error": compared(torch_error),
     }
+
+
+# Below: the model, and what the hooks are held against.
+
+
+class Tied(torch.nn.Module):
+    """Two layers, of which the first is used once more at the end."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.outer, self.inner = (
+            torch.nn.Linear(width, width, bias=False, dtype=torch.float64, device=device())
+            for _ in range(2)
+        )
+
+    def forward(self, x):
+        """There and back through the same weight."""
+        return self.outer(torch.tanh(self.inner(torch.tanh(self.outer(x)))))
+
+
+def gradient_of(model):
+    """All gradients in a row."""
+    return torch.cat([weight.grad.flatten() for weight in model.parameters()])
+
+
+def update(model):
+    """Plain SGD."""
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight -= RATE * weight.grad
+
+
+def torch_gradient(model, batches):
+    """DDP: no_sync around the forward and backward of all micro-batches but the last."""
+    from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
+    from torch.nn.parallel import DistributedDataParallel
+
+    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
+    module = DistributedDataParallel(deepcopy(model).to(place))
+    with module.no_sync():
+        for batch in batches[:-1]:
+            loss(module, batch.to(place), len(batches)).backward()
+    loss(module, batches[-1].to(place), len(batches)).backward()
+    return gradient_of(module)
 
 
 BREAKS = {

@@ -3,32 +3,36 @@
 The trick
     A rank whose forward skipped a branch has no gradient for it, and its hook never runs: the
     all-reduce of that bucket, and of all after it, is not joined. So walk the graph from the
-    output before backward, and call what cannot be reached ready, with zeros. The mean divides
-    by all ranks: the skipped samples are part of the batch. And the ranks must agree, in one
-    small sum of marks, on what none of them used: its .grad stays as it was, where zeros would
-    let momentum and weight decay move a weight that nobody trained.
+    output before backward (`reached`), and call what cannot be reached ready, with zeros
+    (`HandMade.prepare`). The mean divides by all ranks: the skipped samples are part of the batch.
+    And the ranks must agree, in one small sum of marks, on what none of them used: its .grad stays
+    as it was, where zeros would let momentum and weight decay move a weight that nobody trained.
 
     torch's DDP does so only with find_unused_parameters. By default the backward that lacks a
     gradient ends without a word, and that bucket is not summed (the first backward has only one);
     it is the next forward that raises.
 
 Watch
-    skipped_here              weights that this rank's forward did not reach, in a step
-    skipped_by_all (shared)   weights that no rank's forward reached, in a step
-    weights_without_grad      weights whose .grad is None after a step
-    sum_bytes                 bytes this rank sends for gradients in a step, zeros among them
-    grad_error                gradients: largest difference from one process on all samples
-    weight_error              weights after all steps, with momentum and decay: the largest
-                              difference from one process
-    torch_error               weights after all steps: largest difference from DDP with
-                              find_unused_parameters
-    default_raises (shared)   the forward at which DDP raises by default if all skip; 0 if never
-    default_sums (shared)     all-reduces in DDP's first backward by default if all skip
-    default_drift             distance of this rank's gradients from rank 0's after DDP's first
-                              backward by default, if all skip
-    static_raises (shared)    the forward at which DDP raises with static_graph if all skip; 0 if
-                              never
-    static_sums (shared)      all-reduces in DDP's first backward with static_graph if all skip
+    skipped_here (tensors)              weights that this rank's forward did not reach, in a step
+    skipped_by_all (shared, tensors)    weights that no rank's forward reached, in a step
+    weights_without_grad (tensors)      weights whose .grad is None after a step
+    sum_bytes (bytes)                   by this rank for gradients in a step, zeros among them,
+                                        marks not
+    grad_error (shared, difference)     largest one of gradients from one process on all samples,
+                                        any step
+    weights_gap (difference)            largest one of weights after all steps, with momentum and
+                                        decay, from one process
+    torch_error (difference)            largest one of weights after all steps from DDP with
+                                        find_unused_parameters
+    default_raises (shared, index)      the forward, from 1, at which DDP raises by default if all
+                                        skip; 0 if never
+    default_sums (shared, collectives)  all-reduces in DDP's first backward by default if all skip
+    default_drift (difference)          of this rank's gradients from rank 0's after DDP's first
+                                        backward by default, if all skip
+    static_raises (shared, index)       the forward, from 1, at which DDP raises with static_graph
+                                        if all skip; 0 if never
+    static_sums (shared, collectives)   all-reduces in DDP's first backward with static_graph if all
+                                        skip
 
 Run
     quizkit demo ddp-unused --gpus 4
@@ -40,29 +44,14 @@ from copy import deepcopy
 from typing import Literal
 
 from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
-from _bench import all_reduce, broadcast, device, max_error, rank, ranks, ring_sum, wire
+from _bench import all_reduce, broadcast, device, everyone, max_error, rank, ranks, ring_sum
+from _bench import wire
 
 import torch
 import torch.distributed as dist
 
 TOPIC = "dp"
 RATE, MOMENTUM, DECAY = 0.1, 0.9, 0.01
-
-
-class Branching(torch.nn.Module):
-    """Three layers, of which the one in the middle may be skipped."""
-
-    def __init__(self, width):
-        super().__init__()
-        like = {"bias": False, "dtype": torch.float64, "device": device()}
-        self.first = torch.nn.Linear(width, width, **like)
-        self.branch = torch.nn.Linear(width, width, **like)
-        self.last = torch.nn.Linear(width, width, **like)
-
-    def forward(self, x, skip):
-        """With the branch or without it."""
-        x = torch.tanh(self.first(x))
-        return self.last(x if skip else torch.tanh(self.branch(x)))
 
 
 def reached(output):
@@ -75,7 +64,7 @@ def reached(output):
         seen.add(node)
         if hasattr(node, "variable"):  # the end of a path: where a weight's .grad is added to
             found.add(node.variable)
-        open_ends += [before for before, _ in node.next_functions]
+        open_ends += [earlier for earlier, _ in node.next_functions]
     return found
 
 
@@ -84,13 +73,14 @@ class HandMade:
 
     def __init__(self, model):
         self.weights = [*model.parameters()][::-1]
-        self.turn, self.ready = 0, set()
         for weight in self.weights:
             weight.register_post_accumulate_grad_hook(self.arrived)
 
     def prepare(self, output):
         """Before backward: what will not come is ready, with zeros; what nobody has is marked."""
-        self.turn, self.ready, self.sums, self.used = 0, set(), {}, reached(output)
+        self.turn = 0  # whose sum is next: weights take turns, alike on all ranks
+        self.ready, self.sums = set(), {}
+        self.used = reached(output)
         marks = torch.tensor([float(w in self.used) for w in self.weights], device=device())
         self.users = dict(zip(self.weights, all_reduce(marks).tolist(), strict=True))
         self.sum_bytes = 0
@@ -114,60 +104,6 @@ class HandMade:
             users = self.users[weight]
             if users:
                 weight.grad = total / ranks()
-
-
-@torch.no_grad()
-def update(model, speeds):
-    """SGD with momentum and weight decay; it passes over weights without a gradient."""
-    for weight, speed in zip(model.parameters(), speeds, strict=True):
-        if weight.grad is not None:
-            speed.mul_(MOMENTUM).add_(weight.grad + DECAY * weight)
-            weight -= RATE * speed
-
-
-def at_rest(model):
-    """The speed of each weight before the first step."""
-    return [torch.zeros_like(weight) for weight in model.parameters()]
-
-
-def row(tensors):
-    """All of them in a row; what is None counts as nothing, and not as zeros."""
-    return torch.cat([t.detach().flatten() for t in tensors if t is not None])
-
-
-def found(model):
-    """The gradients, None where there is none."""
-    return [weight.grad for weight in model.parameters()]
-
-
-def in_ddp(model, **options):
-    """The model in torch's DDP."""
-    from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
-    from torch.nn.parallel import DistributedDataParallel
-
-    return DistributedDataParallel(model, **options)
-
-
-def torch_raises(model, x, skip, **options):
-    """The forward at which DDP raises, all-reduces in the first backward, and its gradients."""
-    replica, sums, first = deepcopy(model), [], []
-    module = in_ddp(replica, **options)
-
-    def hook(_, bucket):
-        sums.append(bucket.buffer().nbytes)
-        work = dist.all_reduce(bucket.buffer().div_(ranks()), async_op=True)
-        return work.get_future().then(lambda done: done.value()[0])
-
-    module.register_comm_hook(None, hook)
-    for number in (1, 2, 3):
-        try:
-            output = module(x, skip)
-        except RuntimeError:
-            return number, *first
-        output.square().mean().backward()
-        first = first or [len(sums), row(found(replica))]
-        module.zero_grad()
-    return 0, *first
 
 
 def main(
@@ -205,14 +141,13 @@ def main(
     marked = hand.users[ours.branch.weight]
     check("marks tell how many used it", marked, "==", skips.count(False))
     check("gradients equal one process", grad_error, "<", 1e-12)
-    weight_error = max_error(row(ours.parameters()), row(alone.parameters()))
-    check("weights equal one process", weight_error, "<", 1e-12)
+    weights_gap = max_error(row(ours.parameters()), row(alone.parameters()))
+    check("weights equal one process", weights_gap, "<", 1e-12)
 
     place = torch.device("cpu") if dist.get_backend() == "gloo" else device()
     away, x = deepcopy(start).to(place), samples.to(place)
-    away.nothing = torch.nn.Parameter(
-        torch.empty(0, dtype=torch.float64, device=place)
-    )  # it warns if all is used
+    # A weight that is never used: without one, DDP warns that it was told to look for some.
+    away.nothing = torch.nn.Parameter(torch.empty(0, dtype=torch.float64, device=place))
     module, torch_speeds = in_ddp(away, find_unused_parameters=True), at_rest(away)
     for batch in x:
         module.zero_grad()
@@ -229,8 +164,8 @@ def main(
         "skipped_by_all": shared(counted([*hand.users.values()].count(0))),
         "weights_without_grad": counted(sum(grad is None for grad in found(ours))),
         "sum_bytes": counted(hand.sum_bytes),
-        "grad_error": compared(grad_error),
-        "weight_error": compared(weight_error),
+        "grad_error": shared(compared(everyone(grad_error).max())),
+        "weights_gap": compared(weights_gap),
         "torch_error": compared(torch_error),
         "default_raises": shared(counted(raises)),
         "default_sums": shared(counted(sums)),
@@ -238,6 +173,79 @@ def main(
         "static_raises": shared(counted(static_raises)),
         "static_sums": shared(counted(static_sums)),
     }
+
+
+# Below: the model, its updates, and torch's DDP.
+
+
+class Branching(torch.nn.Module):
+    """Three layers, of which the one in the middle may be skipped."""
+
+    def __init__(self, width):
+        super().__init__()
+        like = {"bias": False, "dtype": torch.float64, "device": device()}
+        self.first = torch.nn.Linear(width, width, **like)
+        self.branch = torch.nn.Linear(width, width, **like)
+        self.last = torch.nn.Linear(width, width, **like)
+
+    def forward(self, x, skip):
+        """With the branch or without it."""
+        x = torch.tanh(self.first(x))
+        return self.last(x if skip else torch.tanh(self.branch(x)))
+
+
+def at_rest(model):
+    """The speed of each weight before the first step."""
+    return [torch.zeros_like(weight) for weight in model.parameters()]
+
+
+def row(tensors):
+    """All of them in a row; what is None counts as nothing, and not as zeros."""
+    return torch.cat([t.detach().flatten() for t in tensors if t is not None])
+
+
+def found(model):
+    """The gradients, None where there is none."""
+    return [weight.grad for weight in model.parameters()]
+
+
+@torch.no_grad()
+def update(model, speeds):
+    """SGD with momentum and weight decay; it passes over weights without a gradient."""
+    for weight, speed in zip(model.parameters(), speeds, strict=True):
+        if weight.grad is not None:
+            speed.mul_(MOMENTUM).add_(weight.grad + DECAY * weight)
+            weight -= RATE * speed
+
+
+def in_ddp(model, **options):
+    """The model in torch's DDP."""
+    from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
+    from torch.nn.parallel import DistributedDataParallel
+
+    return DistributedDataParallel(model, **options)
+
+
+def torch_raises(model, x, skip, **options):
+    """The forward at which DDP raises, all-reduces in the first backward, and its gradients."""
+    replica, sums, first = deepcopy(model), [], []
+    module = in_ddp(replica, **options)
+
+    def hook(_, bucket):
+        sums.append(bucket.buffer().nbytes)
+        work = dist.all_reduce(bucket.buffer().div_(ranks()), async_op=True)
+        return work.get_future().then(lambda done: done.value()[0])
+
+    module.register_comm_hook(None, hook)
+    for number in (1, 2, 3):
+        try:
+            output = module(x, skip)
+        except RuntimeError:
+            return number, *first
+        output.square().mean().backward()
+        first = first or [len(sums), row(found(replica))]
+        module.zero_grad()
+    return 0, *first
 
 
 BREAKS = {
