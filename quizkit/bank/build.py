@@ -137,6 +137,8 @@ class Builder:
             if lists:
                 return self._value(node, lists[0], place)
         wanted = [kind for kind in wanted if get_origin(kind) is not tuple]
+        if len(wanted) > 1 and isinstance(node, yaml.MappingNode):
+            wanted = [kind for kind in wanted if is_dataclass(kind)] or wanted
         if len(wanted) == 1:
             return self._value(node, wanted[0], place)
         text = self._scalar(node, place)

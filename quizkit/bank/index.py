@@ -27,6 +27,7 @@ from quizkit.bank.reader import (
     read_myths,
     read_topic,
     topic_slugs,
+    with_usual,
 )
 from quizkit.bank.retired import FILE as RETIRED
 from quizkit.bank.retired import read_retired
@@ -130,6 +131,8 @@ class Index:
             # Where it cannot be written now, the next session will find the change.
             with suppress(sqlite3.Error), writing(self._db):
                 self._keep(file, name.split("/")[0], _stamp(path), question, problems)
+        if question is not None and question.assume:
+            return with_usual(question, self.topics().get(question.topic))
         return question
 
     @_twice
@@ -324,6 +327,7 @@ def _topic(slug: str, note: Mapping[str, Any] | None) -> Topic:
         Text(**note["intro"]),
         tuple(note["needs"]),
         tuple(note["order"]),
+        {name: Text(**said) for name, said in note["assume"].items()},
     )
 
 

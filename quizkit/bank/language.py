@@ -33,7 +33,7 @@ def texts_of(noun: object, place: str = "") -> Iterator[tuple[str, Text]]:
             yield from texts_of(value, f"{place}.{index}")
     elif is_dataclass(noun) and not isinstance(noun, type):
         for item in fields(noun):
-            if item.name != "lines":
+            if not item.metadata.get("given"):
                 name = f"{place}.{item.name}" if place else item.name
                 yield from texts_of(getattr(noun, item.name), name)
 

@@ -26,12 +26,17 @@ from quizkit.bank.model import (
 )
 from quizkit.bank.nodes import compose
 from quizkit.bank.reader import Bank, read_file
+from quizkit.bank.reading_time import length
 from quizkit.bank.retired import no_question, retired_problems
 from quizkit.bank.rules import Rule
+from quizkit.words import Lang
 
 LONGEST_SHARE = 0.6  # of the keys may be the longest option before it becomes a pattern
 FIRST_SHARE = 0.6  # of the keys may stand at one listed position
 ENOUGH = 10  # questions before a share means anything
+MOST_CONDITIONS = 4
+LONGEST_CONDITION: Mapping[Lang, int] = {"zh": 30, "en": 15}  # Han characters and words
+OFTEN = 3  # times that a condition is written out before it gets a name
 
 
 def glossary(folder: Path, problems: list[Problem]) -> Mapping[str, Term]:
@@ -52,6 +57,7 @@ def lint(bank: Bank, folder: Path) -> list[Problem]:
     for name, asked in common.items():
         for place, message in language_problems(asked, terms):
             problems.append(Problem(COMMON, 1, f"{name}: `{place}`: {message}", "warning"))
+    problems += _conditions(bank)
     problems += _reading_orders(bank, folder)
     problems += retired_problems(folder, bank.questions)
     problems += [Problem("", 1, message, "warning") for message in _patterns(bank)]
@@ -66,6 +72,7 @@ def _errors(question: Question, bank: Bank, common: Mapping[str, CommonQuestion]
         elif followup.ask not in bank.questions:
             message = no_question(followup.ask, bank.questions, bank.retired)
             yield f"followups.{index}.ask", message
+    yield from _assumed(question, bank)
     for place, myth in myths_of(question):
         if myth not in bank.myths:
             message = unknown("myth", myth, bank.myths)
@@ -84,6 +91,46 @@ def _errors(question: Question, bank: Bank, common: Mapping[str, CommonQuestion]
                 )
     if isinstance(question, Numeric):
         yield from _numeric(question)
+
+
+def _assumed(question: Question, bank: Bank) -> Iterator[Rule]:
+    if len(question.assume) > MOST_CONDITIONS:
+        yield "assume", f"{len(question.assume)} conditions; {MOST_CONDITIONS} at most"
+    topic = bank.topics.get(question.topic)
+    for index, each in enumerate(question.assume):
+        if not isinstance(each, str):
+            yield from ((f"assume.{index}", message) for message in _too_long(each))
+        elif each not in question.usual:
+            known = unknown("condition", each, topic.assume if topic else ())
+            message = f"{known} Give `zh:` and `en:`, or name it in `{question.topic}/_topic.yaml`"
+            yield f"assume.{index}", message
+
+
+def _too_long(condition: Text) -> Iterator[str]:
+    for lang, most in LONGEST_CONDITION.items():
+        if length(condition[lang]) > most:
+            count = "Han characters and words" if lang == "zh" else "words"
+            yield f"{lang}: {length(condition[lang])} {count}; a condition has {most} at most"
+
+
+def _conditions(bank: Bank) -> Iterator[Problem]:
+    """Conditions with a name that say too much, and those written so often that they need one."""
+    for slug, topic in bank.topics.items():
+        for name, text in topic.assume.items():
+            for message in _too_long(text):
+                yield Problem(f"{slug}/_topic.yaml", 1, f"`assume.{name}`: {message}")
+    written: dict[tuple[str, Text], list[tuple[Question, int]]] = {}
+    for question in bank.questions.values():
+        for index, each in enumerate(question.assume):
+            if not isinstance(each, str):
+                written.setdefault((question.topic, each), []).append((question, index))
+    for (topic, text), places in written.items():
+        if len(places) >= OFTEN:
+            for question, index in places:
+                message = (
+                    f"`{text.en}` is written {len(places)} times; name it in `{topic}/_topic.yaml`"
+                )
+                yield Problem(question.file, question.line(f"assume.{index}"), message, "warning")
 
 
 def _reading_orders(bank: Bank, folder: Path) -> Iterator[Problem]:

@@ -113,15 +113,22 @@ class Proof:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What every kind has. `id` is its path under the bank; `digest` says which edition it is."""
+    """What every kind has. `id` is its path under the bank; `digest` says which edition it is.
+
+    `assume` are conditions, in words or by a name; `usual` has the words of those with a name.
+    """
 
     id: str = field(metadata={"given": True})
     file: str = field(metadata={"given": True})
     digest: str = field(metadata={"given": True})
     lines: Mapping[str, int] = field(metadata={"given": True}, repr=False, compare=False)
+    usual: Mapping[str, Text] = field(
+        default_factory=dict[str, Text], metadata={"given": True}, repr=False, compare=False
+    )
     kind: Kind
     level: int
     prompt: Text
+    assume: tuple[Text | str, ...] = ()
     tags: tuple[str, ...] = ()
     covers: tuple[str, ...] = ()
     hints: tuple[Text, ...] = ()
@@ -136,6 +143,12 @@ class Question:
     def topic(self) -> str:
         """The folder the question lies in."""
         return self.id.split("/", 1)[0]
+
+    @property
+    def asks(self) -> tuple[Text, ...]:
+        """The words of what is asked: the prompt, and each condition."""
+        given = (self.usual.get(each) if isinstance(each, str) else each for each in self.assume)
+        return (self.prompt, *(text for text in given if text))
 
     def line(self, place: str) -> int:
         """The line of a place such as `proof.claims.1`, or of what encloses it."""
@@ -218,13 +231,17 @@ KINDS: Mapping[Kind, type[Question]] = {
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A shelf: its title, what it is about, what to know before, in which order to read it."""
+    """A shelf: its title, what it is about, what to know before, in which order to read it.
+
+    `assume` are conditions that many of its questions share, each by a name.
+    """
 
     slug: str = field(metadata={"given": True})
     title: Text
     intro: Text
     needs: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
+    assume: Mapping[str, Text] = field(default_factory=dict[str, Text])
 
 
 @dataclass(frozen=True, slots=True)

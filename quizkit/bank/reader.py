@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ class Bank:
             for path in files_of(folder, slug, problems):
                 question = read(folder, path, problems)
                 if question:
-                    questions[question.id] = question
+                    questions[question.id] = with_usual(question, topic)
         retired = read_retired(folder, problems)
         return cls(questions, topics_read, myths, tuple(problems), retired)
 
@@ -147,6 +147,14 @@ def read(folder: Path, path: Path, problems: list[Problem]) -> Question | None:
         for place, message in broken_rules(question):
             report(question.line(place), message)
     return question if len(problems) == before else None
+
+
+def with_usual(question: Question, topic: Topic | None) -> Question:
+    """The question with the words of the conditions that it names, as its topic has them."""
+    if topic is None:
+        return question
+    named = {name: text for name, text in topic.assume.items() if name in question.assume}
+    return replace(question, usual=named) if named else question
 
 
 def read_topic(folder: Path, slug: str, problems: list[Problem]) -> Topic | None:

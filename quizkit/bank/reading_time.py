@@ -18,9 +18,15 @@ def reading_time(text: str) -> float:
     return 60 * (characters / _CHARACTERS + words / _WORDS)
 
 
+def length(text: str) -> int:
+    """Its Han characters and its words; a formula without blanks is a word."""
+    rest = (word for word in _WIDE.sub(" ", text).split() if any(map(str.isalnum, word)))
+    return len(_WIDE.findall(text)) + sum(1 for _ in rest)
+
+
 def asking_time(question: Question) -> tuple[int, int]:
     """Seconds to read what is asked, in Chinese and in English. Code is not counted."""
-    parts = [question.prompt]
+    parts = [*question.asks]
     match question:
         case Choice(options=options):
             parts += [option.text for option in options]

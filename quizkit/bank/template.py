@@ -14,6 +14,7 @@ prompt:
     TODO
   en: |
     TODO
+assume: []                   # up to four conditions: {{zh: …, en: …}}, or a name of _topic.yaml's
 """
 
 _TAIL = """\

@@ -88,6 +88,7 @@ def _note(row: "Answer", shelves: "Library") -> str:
     from quizkit.cli.laboratory import Laboratory
     from quizkit.tutor.asked import ask
     from quizkit.tutor.expected import expected
+    from quizkit.tutor.stem import stem
 
     question = shelves.question(row.question)
     lines = [f"## {row.question}", "", f"- comment: {_comment(row, 'en')}"]
@@ -104,5 +105,5 @@ def _note(row: "Answer", shelves: "Library") -> str:
         lines.append(f"- given: `{json.dumps(row.given, ensure_ascii=False)}`")
     if same:
         lines.append(f"- expected: {expected(asked)[row.lang]}")
-    quoted = asked.fill(question.prompt, row.lang).strip().replace("\n", "\n> ")
+    quoted = stem(asked, row.lang).markdown().replace("\n", "\n> ")
     return "\n".join([*lines, "", f"> {quoted}", ""])

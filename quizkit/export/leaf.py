@@ -10,6 +10,7 @@ from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Questi
 from quizkit.lab.catalogue import find
 from quizkit.lab.excerpt import Excerpt, excerpt
 from quizkit.tutor.asked import Asked, ask
+from quizkit.tutor.stem import stem
 from quizkit.ui.parts import colon, kind
 from quizkit.ui.reading import derived, slip
 from quizkit.words import Lang, say
@@ -28,7 +29,7 @@ def leaf(question: Question, lang: Lang) -> Leaf:
     """The question as it is asked once. Raises UsageError or LabError where it cannot be."""
     asked = ask(question, FIRST, _code(question))
     title = f"{kind(question, lang)} · {say(f'ui.level_{question.level}', lang)}"
-    front = [asked.fill(question.prompt, lang), *_given(asked, lang)]
+    front = [stem(asked, lang).markdown(), *_given(asked, lang)]
     back = [*_key(asked, lang), *_told(asked, lang)]
     return Leaf(title, _joined(front), _joined(back))
 

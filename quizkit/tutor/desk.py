@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the first question does not wait for the court
 Phase = Literal["question", "verdict"]
 CommandName = Literal[
     "hint", "prove", "why", "toggle", "flag", "undo", "skip", "sure", "help",
-    "quit", "continue", "say", "grade", "right",
+    "assume", "quit", "continue", "say", "grade", "right",
 ]  # fmt: skip
 
 
@@ -61,9 +61,10 @@ class Interrupted(KeyboardInterrupt):
 class Moment:
     """Everything there is to show now. In phase "verdict" the answer is already on disk.
 
-    `lowered` says what made the grade low where it was not the answer alone, `names` in words what
-    each myth is, `before` is the learner's last answer to this question,
-    `answer_in` the language to answer in where it is not the one of the question.
+    `unfolded`: the topic's usual conditions are told too; `lowered` says what made the grade low
+    where it was not the answer alone, `names` in words what each myth is, `before` is the learner's
+    last answer to this question, `answer_in` the language to answer in where it is not the one of
+    the question.
     """
 
     phase: Phase
@@ -72,6 +73,7 @@ class Moment:
     number: int
     total: int | None = None
     hints_shown: int = 0
+    unfolded: bool = False
     sure: bool | None = None
     draft: object = None
     given: object = None

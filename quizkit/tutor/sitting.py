@@ -25,6 +25,7 @@ class Sitting:
     turn: Turn
     asked: Asked
     hints: int = 0
+    unfolded: bool = False
     sure: bool | None = None
     draft: object = None
     spent: float = 0.0
@@ -67,6 +68,7 @@ class Sitting:
             number=number,
             total=total,
             hints_shown=self.hints,
+            unfolded=self.unfolded,
             sure=self.sure,
             draft=self.draft,
             given=self.given,

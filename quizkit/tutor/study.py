@@ -255,6 +255,8 @@ class Study:
         match command.name:
             case "toggle":
                 self.lang = other(self.lang)
+            case "assume":
+                sitting.unfolded = not sitting.unfolded
             case "hint" if sitting.row is None:
                 more = sitting.hints < len(asked.question.hints)
                 sitting.hints += more

@@ -241,7 +241,7 @@ def grade_trace(question: Trace, asked: Asked, given: object) -> Verdict:
 
 def _named(question: Question) -> str:
     """Where what is counted has its names."""
-    return f"{question.prompt.zh}\n{question.prompt.en}"
+    return "\n".join(f"{text.zh}\n{text.en}" for text in question.asks)
 
 
 def _typed(given: object) -> str:

@@ -12,6 +12,7 @@ from quizkit.bank.formula import FormulaError
 from quizkit.bank.model import Choice, Essay, Numeric, Option, Question
 from quizkit.bank.model import Text as Said
 from quizkit.tutor.desk import Moment
+from quizkit.tutor.stem import stem
 from quizkit.ui.draft import Draft
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
@@ -53,16 +54,15 @@ def _against(moment: Moment, plain: bool) -> list[RenderableType]:
 
 def _letters(moment: Moment) -> Iterator[tuple[str, str]]:
     """The drawn numbers that the explanation calls by a letter and the prompt did not."""
-    prompt, explain = (
-        text[moment.lang] for text in (moment.question.prompt, moment.question.explain)
-    )
+    asks = "\n".join(text[moment.lang] for text in moment.question.asks)
+    explain = moment.question.explain[moment.lang]
     for name, value in moment.asked.values.items():
         # Neither "a GPU" nor "a rank's" nor the e of an exponential is meant.
         article = r"(?!\s+[A-Za-z]{2})" if name == "a" else ""
         used = rf"(?<![A-Za-z_\\'’{{]){re.escape(name)}(?![\w}}^'’]){article}"
         said = rf"(?<!\w){re.escape(name)}\$? = \{{{re.escape(name)}\}}"
         letter = len(name) == 1 and re.search(used, explain, re.ASCII)
-        if letter and not re.search(said, prompt):
+        if letter and not re.search(said, asks):
             yield name, show_number(value)
 
 
@@ -126,8 +126,7 @@ def followup(moment: Moment, plain: bool) -> list[RenderableType]:
         sources = [Text(source, overflow="fold") for source in moment.question.sources]
         parts += section(say("ui.sources", moment.lang), *sources)
     if moment.followup:
-        prompt = moment.followup.fill(moment.followup.question.prompt, moment.lang)
-        asks = _asks(prompt, moment.lang)
+        asks = _asks(stem(moment.followup, moment.lang).prompt, moment.lang)
         missed = moment.verdict is not None and not moment.verdict.right
         easier = moment.followup.question.level < moment.question.level
         key = "ui.step_down" if missed and easier else "ui.followup"

@@ -16,6 +16,7 @@ from quizkit.bank.model import (
     Veto,
 )
 from quizkit.tutor.desk import Moment, Summary
+from quizkit.tutor.stem import stem
 from quizkit.tutor.verdict import Note
 from quizkit.words import Lang, say
 
@@ -28,7 +29,7 @@ Json = dict[str, Any]
 def ask_json(moment: Moment) -> Json:
     """The question as it is asked; nothing in it gives the answer away."""
     asked, lang = moment.asked, moment.lang
-    question = asked.question
+    question, told = asked.question, stem(asked, lang)
     said: Json = {
         "id": question.id,
         "kind": question.kind,
@@ -42,7 +43,8 @@ def ask_json(moment: Moment) -> Json:
         "values": dict(asked.values),
         "hints": len(question.hints),
         "proof": question.proof is not None,
-        "prompt": asked.fill(question.prompt, lang).strip(),
+        "prompt": told.prompt,
+        "assume": [*told.assume, *told.usual],
     }
     match question:
         case Choice(options=options):

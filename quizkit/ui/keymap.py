@@ -74,6 +74,7 @@ KEYMAP: tuple[Binding, ...] = (
     Binding("why", "why", ("verdict",), ("w",), "w", line=":w"),
     Binding("say", "say", ("verdict",), ("y",), "y", line=":y"),
     Binding("hint", "hint", _ASKING, ("h",), "h", chord="c-r", line=":h"),
+    Binding("assume", "assume", _ALL, ("a",), "a", chord="c-v"),
     Binding("toggle", "toggle", (*_ALL, "page"), ("t",), "t", chord="c-t", line=":t"),
     Binding("sure", "sure", _ASKING, ("!",), "!", chord="c-]", line=":!"),
     Binding("flag", "flag", _ALL, ("f",), "f", chord="c-x", line=":f"),

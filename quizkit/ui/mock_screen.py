@@ -10,6 +10,7 @@ from quizkit.bank.model import Choice, Cloze, Essay, Numeric, Order
 from quizkit.mock.desk import Moment, Opening, Sheet
 from quizkit.mock.timer import Timer, face
 from quizkit.tutor.desk import Moment as Study
+from quizkit.tutor.stem import stem
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
 from quizkit.ui.parts import note, numbered, rule, section
@@ -39,7 +40,7 @@ def opening_screen(opening: Opening, plain: bool) -> RenderableType:
 
 def mock_question_screen(moment: Moment, plain: bool, lines: bool) -> RenderableType:
     """One question, and how to answer it. Nothing here tells whether anything was right."""
-    lang, question = moment.lang, moment.asked.question
+    lang = moment.lang
     key = "mock.probe" if moment.probe else "mock.number"
     number = say(key, lang, number=moment.number, total=moment.total)
     target = say("mock.target", lang, target=face(moment.target))
@@ -51,7 +52,7 @@ def mock_question_screen(moment: Moment, plain: bool, lines: bool) -> Renderable
         parts.append(rule())
     if moment.lead:
         parts += [prose(moment.lead, plain), Text("")]
-    parts.append(prose(moment.asked.fill(question.prompt, lang), plain))
+    parts.append(prose(stem(moment.asked, lang).markdown(), plain))
     parts += _body(moment, plain)
     parts += [Text(""), Text(_how(moment, lines), "dim", overflow="fold")]
     parts.append(Text(say("mock.keys_lines" if lines else "mock.keys", lang), "dim"))
@@ -84,7 +85,7 @@ def judge_screen(sheet: Sheet, plain: bool) -> RenderableType:
     parts: list[RenderableType] = [Text(title, "bold", overflow="fold")]
     if not plain:
         parts.append(rule())
-    parts.append(prose(fill(question.prompt, lang), plain))
+    parts.append(prose(stem(sheet.asked, lang).markdown(), plain))
     parts += section(say("mock.your_words", lang), Text(sheet.text, "italic", overflow="fold"))
     parts += section(say("mock.judge_points", lang), numbered(points))
     if vetoes:

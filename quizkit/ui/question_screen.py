@@ -9,6 +9,7 @@ from rich.text import Text
 from quizkit.bank.evidence import evidence
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Order, RubricPoint, Trace, Veto
 from quizkit.tutor.desk import Moment
+from quizkit.tutor.stem import stem
 from quizkit.ui.code import listing
 from quizkit.ui.draft import Draft
 from quizkit.ui.inline import inline
@@ -23,13 +24,18 @@ _MARKS = re.compile(r"([\\`*_$\[\]|<>#])")
 
 def question_screen(moment: Moment, draft: Draft, plain: bool = False) -> RenderableType:
     """Everything above the footer while an answer is awaited."""
-    prompt = prose(moment.asked.fill(moment.question.prompt, moment.lang), plain)
-    parts: list[RenderableType] = [head(moment, plain), prompt, *_body(moment, draft, plain)]
+    parts = [head(moment, plain), asked(moment, plain), *_body(moment, draft, plain)]
     if moment.answer_in and isinstance(moment.question, Essay | Cloze):
-        asked = say(f"ui.write_in_{moment.answer_in}", moment.lang)
-        parts += [Text(""), Text(asked, "bold")]
+        told = say(f"ui.write_in_{moment.answer_in}", moment.lang)
+        parts += [Text(""), Text(told, "bold")]
     parts += hints(moment, plain)
     return Group(*parts, *said(moment, plain))
+
+
+def asked(moment: Moment, plain: bool) -> RenderableType:
+    """What is asked. Where no key unfolds them, all conditions are told."""
+    folded = not (plain or moment.unfolded)
+    return prose(stem(moment.asked, moment.lang).markdown(folded=folded), plain)
 
 
 def hints(moment: Moment, plain: bool, since: int = 0) -> list[RenderableType]:

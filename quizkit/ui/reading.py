@@ -25,6 +25,7 @@ from quizkit.calc import sheets
 from quizkit.lab.catalogue import find
 from quizkit.lab.excerpt import excerpt
 from quizkit.tutor.asked import Asked, ask
+from quizkit.tutor.stem import stem
 from quizkit.ui.code import listing
 from quizkit.ui.inline import inline
 from quizkit.ui.markup import prose
@@ -39,7 +40,7 @@ def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType
     """
     asked = ask(question, FIRST)
     parts: list[RenderableType] = [Line(_heading(question, lang), style="bold"), Line("")]
-    parts += [_told(asked, question.prompt, lang, plain), Line("")]
+    parts += [prose(stem(asked, lang).markdown(), plain), Line("")]
     parts += list(_key(asked, lang, plain))
     for index, hint in enumerate(question.hints, start=1):
         parts += [_title("hints", lang, f" {index}"), _told(asked, hint, lang, plain)]

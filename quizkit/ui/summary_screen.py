@@ -8,6 +8,7 @@ from rich.text import Text
 
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.desk import Summary
+from quizkit.tutor.stem import stem
 from quizkit.ui.explain_screen import named
 from quizkit.ui.inline import inline
 from quizkit.ui.parts import below, colon, section, short
@@ -66,7 +67,7 @@ class Again:
 
     def __init__(self, wrong: Sequence[Asked], lang: Lang) -> None:
         self._ids = [asked.question.id for asked in wrong]
-        prompts = [asked.fill(asked.question.prompt, lang) for asked in wrong]
+        prompts = [stem(asked, lang).prompt for asked in wrong]
         self._words = [inline(prompt.strip().split("\n\n")[0]) for prompt in prompts]
 
     def __rich_console__(

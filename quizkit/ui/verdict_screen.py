@@ -36,7 +36,7 @@ from quizkit.ui.parts import (
     said,
     section,
 )
-from quizkit.ui.question_screen import gapped, options, rubric, steps
+from quizkit.ui.question_screen import asked, gapped, options, rubric, steps
 from quizkit.words import Lang, say
 
 Section = Literal["why", "say", "proof"]
@@ -53,9 +53,8 @@ def verdict_screen(
     What was asked for stands in the order in which it was `opened`: the last, just above the
     footer, is what fits on a small screen.
     """
-    prompt = prose(moment.asked.fill(moment.question.prompt, moment.lang), plain)
-    parts = [head(moment, plain), prompt, *recap(moment, plain), *outcome(moment, plain)]
-    parts += [*explanation(moment, plain), *followup(moment, plain)]
+    parts = [head(moment, plain), asked(moment, plain), *recap(moment, plain)]
+    parts += [*outcome(moment, plain), *explanation(moment, plain), *followup(moment, plain)]
     for name in opened:
         if name == "why" and moment.why:
             parts += why(moment, plain)
@@ -69,9 +68,11 @@ def verdict_screen(
 def nothing_to_show(moment: Moment) -> list[str]:
     """The commands that lead nowhere now."""
     question, verdict = moment.question, moment.verdict
+    empty = {"assume": not question.usual}
     if verdict is None:
-        return ["hint"] if moment.hints_shown >= len(question.hints) else []
-    empty = {
+        empty["hint"] = moment.hints_shown >= len(question.hints)
+        return [name for name, is_empty in empty.items() if is_empty]
+    empty |= {
         "right": verdict.right or not disputable(question, moment.given),
         "prove": question.proof is None,
         "why": not explains_options(question),

@@ -54,6 +54,11 @@ WORDS: Words = {
         "zh": "这里取 {values}；做题时每次重新抽数。",
         "en": "Worked here for {values}; the numbers are drawn anew each time it is asked.",
     },
+    "assume": {"zh": "**前提：**{told}。", "en": "**Assume:** {told}."},
+    "assume_folded": {
+        "zh": "本主题惯例 {count} 条",
+        "en": "{count} usual in this topic",
+    },
     "options": {"zh": "选项", "en": "Options"},
     "rubric": {"zh": "评分点", "en": "Rubric"},
     "vetoes": {"zh": "不能说的话", "en": "Must not be said"},

@@ -71,6 +71,11 @@ WORDS: Words = {
         "zh": "给一条提示，再按给下一条（看过提示，答对最多评 2：吃力）",
         "en": "a hint; again for the next one (after one, a right answer is grade 2 at most: hard)",
     },
+    "key_assume": {"zh": "前提", "en": "conditions"},
+    "does_assume": {
+        "zh": "展开本主题惯用的前提，再按收起",
+        "en": "the topic's usual conditions in full; again to fold them",
+    },
     "key_toggle": {"zh": "English", "en": "中文"},
     "does_toggle": {
         "zh": "切换中英文，已经输入的内容不会丢",

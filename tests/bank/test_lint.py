@@ -254,3 +254,43 @@ def test_a_veto_that_a_good_answer_would_trip(tmp_path: Path):
         found = lint(Bank.load(folder.parent), folder.parent)
         said = [each.message for each in found if "a good answer says it too" in each.message]
         assert bool(said) is trips, keyword
+
+
+@pytest.mark.parametrize(
+    ("assume", "said"),
+    [
+        ("[equal, {zh: 无重叠, en: nothing overlaps}]", None),
+        ("[{zh: 一张 H100 有 80 GB, en: an H100 has 80 GB}]", None),
+        ("[equall]", "error: unknown condition `equall`; did you mean `equal`?"),
+        ("[equal, equal, equal, equal, equal]", "error: 5 conditions; 4 at most"),
+        (f"[{{zh: {'一' * 29} GB 1, en: short}}]", "zh: 31 Han characters and words; a condition"),
+        (f"[{{zh: 短, en: {'so ' * 16}}}]", "en: 16 words; a condition has 15 at most"),
+    ],
+)
+def test_conditions_are_few_and_short(folder: Path, assume: str, said: str | None):
+    topic = folder / "pp" / "_topic.yaml"
+    topic.write_text(topic.read_text() + "assume: {equal: {zh: 等时, en: equal times}}\n")
+    path = folder / "pp" / "q.yaml"
+    path.write_text(path.read_text() + f"assume: {assume}\n")
+    problems = found(folder)
+    assert (problems == []) if said is None else (said in problems[0]), problems
+
+
+def test_a_condition_that_is_written_often_needs_a_name(folder: Path):
+    said = "assume: [{zh: 等时, en: equal times}]\n"
+    for name in ("q", "other"):
+        path = folder / "pp" / f"{name}.yaml"
+        path.write_text(path.read_text() + said)
+    assert found(folder) == []
+    (folder / "pp" / "third.yaml").write_text(GOOD + said)
+    assert [*map(str, found(folder))] == [
+        f"pp/{name}.yaml:{line}: warning: `equal times` is written 3 times; "
+        "name it in `pp/_topic.yaml`"
+        for name, line in (("other", 15), ("q", 16), ("third", 16))
+    ]
+
+
+def test_a_condition_with_a_name_is_short_too(folder: Path):
+    topic = folder / "pp" / "_topic.yaml"
+    topic.write_text(topic.read_text() + f"assume: {{equal: {{zh: 等时, en: {'so ' * 16}}}}}\n")
+    assert "pp/_topic.yaml:1: error: `assume.equal`: en: 16 words" in found(folder)[0]

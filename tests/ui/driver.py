@@ -127,6 +127,8 @@ class Session:
                 return replace(moment, lang=self.lang)
             case "hint":
                 return replace(moment, hints_shown=min(2, moment.hints_shown + 1))
+            case "assume":
+                return replace(moment, unfolded=not moment.unfolded)
             case "sure":
                 return replace(moment, sure=not moment.sure)
             case "flag":

@@ -16,6 +16,7 @@ from quizkit.tutor.asked import Asked, ask
 
 KINDS = ("single", "several", "number", "order", "cloze", "trace", "bug", "essay")
 _HERE = Path(__file__).parent
+STEMS = _HERE / "stems"
 _REPORTS = _HERE.parent / "lab" / "reports"
 _RUNS = {"single": "ring_attention", "number": "pipeline", "bug": "all_reduce_average"}
 _CODE = (
@@ -28,8 +29,8 @@ _CODE = (
 
 
 @cache
-def questions() -> Mapping[str, Question]:
-    bank = Bank.load(_HERE / "shelf")
+def questions(folder: Path = _HERE / "shelf") -> Mapping[str, Question]:
+    bank = Bank.load(folder)
     assert not bank.problems, bank.problems
     return MappingProxyType({q.id.split("/")[1]: q for q in bank.questions.values()})
 
@@ -41,7 +42,7 @@ def code(question: Question) -> Excerpt | None:
 
 
 def asked(name: str, seed: int = 1) -> Asked:
-    question = questions()[name]
+    question = (questions() | questions(STEMS))[name]
     return ask(question, seed, code(question))
 
 

@@ -1,0 +1,44 @@
+"""What is asked, filled in: the prompt and all that belongs to it are put together here alone."""
+
+from dataclasses import dataclass
+
+from quizkit.tutor.asked import Asked
+from quizkit.words import Lang, say
+
+
+@dataclass(frozen=True, slots=True)
+class Stem:
+    """The prompt and the conditions of one asking, in one language.
+
+    `usual` are conditions that the topic has a name for: whoever knows the topic knows them.
+    """
+
+    prompt: str
+    assume: tuple[str, ...]
+    usual: tuple[str, ...]
+    lang: Lang
+
+    def markdown(self, *, folded: bool = False) -> str:
+        """All of it as Markdown; `folded` counts the usual conditions instead of telling them."""
+        told = [*self.assume]
+        if folded and self.usual:
+            told.append(say("bank.assume_folded", self.lang, count=len(self.usual)))
+        else:
+            told += self.usual
+        if not told:
+            return self.prompt
+        joined = ("；" if self.lang == "zh" else "; ").join(told)
+        return f"{self.prompt}\n\n{say('bank.assume', self.lang, told=joined)}"
+
+
+def stem(asked: Asked, lang: Lang) -> Stem:
+    """What is asked, with this asking's numbers in it."""
+    question = asked.question
+    own = [each for each in question.assume if not isinstance(each, str)]
+    named = [each for each in question.assume if isinstance(each, str)]
+    return Stem(
+        asked.fill(question.prompt, lang).strip(),
+        tuple(asked.fill(each, lang) for each in own),
+        tuple(asked.fill(question.usual[each], lang) for each in named if each in question.usual),
+        lang,
+    )
