@@ -10,19 +10,24 @@ The trick
     is still under way after backward is exposed. The picture shows the first 6 steps.
 
 Watch
-    step_inline (shared)  time of a step in the second half of the run, loading when a batch is due
-    step_one (shared)     time of a step in the second half, loaders one batch ahead each
-    step_deep (shared)    time of a step in the second half, loaders `depth` batches ahead each
-    waits_inline          share of a rank's time waiting for input, loading when a batch is due
-    waits                 share of a rank's time waiting for input, loaders `depth` batches ahead
-    computes              share of a rank's time spent in forward and backward
-    all_reduce            share of a rank's time with an all-reduce open, waiting for others too
-    transfer              share of a rank's time with an all-reduce open and all ranks come
-    exposed               share of its time between the end of backward and that of all-reduces
-    busy                  share of a rank's time in which forward, backward or an all-reduce runs
-    ahead                 most batches that a rank has ordered and not yet taken
-    samples (shared)      samples that all ranks together took exactly once
-    weights_error         largest difference of the weights from one process on the global batches
+    step_inline (shared, ticks)  length of a step in the second half of the run, loading when a
+                                 batch is due
+    step_one (shared, ticks)     length of a step in the second half, loaders one batch ahead each
+    step_deep (shared, ticks)    length of a step in the second half, loaders `depth` batches ahead
+                                 each
+    waits_inline (share)         of a rank's time spent waiting for input, loading when a batch is
+                                 due
+    waits (share)                of a rank's time spent waiting for input, loaders `depth` batches
+                                 ahead
+    computes (share)             of a rank's time spent in forward and backward
+    all_reduce (share)           of a rank's time with an all-reduce open, waiting for others too
+    transfer (share)             of a rank's time with an all-reduce open and all ranks come
+    exposed (share)              of a rank's time between the end of backward and that of
+                                 all-reduces
+    busy (share)                 of a rank's time in which forward, backward or an all-reduce runs
+    ahead (count)                most batches that a rank has ordered and not yet taken
+    samples (shared, count)      samples that all ranks together took exactly once
+    weights_error (difference)   largest one from one process on the global batches, after all steps
 
 Run
     quizkit demo dataloader --gpus 4

@@ -11,20 +11,23 @@ The trick
     Every product is counted twice: by 2mkn, and by torch's FlopCounterMode. Ranks share the batch.
 
 Watch
-    params (shared)             elements of all weights
-    params_multiplied (shared)  elements of the weights in matrices: without norms and the embedding
-    tokens                      tokens of this rank's share of the batch
-    flops_forward               FLOPs counted in this rank's forward pass
-    flops_step                  FLOPs counted in this rank's forward, backward and recomputing
-    flops_recomputed            FLOPs of this rank's step that run a forward once more
-    flops_projections           FLOPs of this rank's step in the Q, K, V and output projections
-    flops_attention             FLOPs of this rank's step in scores and weighted values
-    flops_mlp                   FLOPs of this rank's step in the MLP's two matrices, three if gated
-    flops_logits                FLOPs of this rank's step in the last matrix, hidden to vocabulary
-    flops_per_token             FLOPs of a step for one token
-    flops_total (shared)        FLOPs of a step over all ranks
-    six_nd_ratio                flops_step / (6 * params * tokens)
-    grad_error (shared)         largest difference from plain torch, over all ways to recompute
+    params (shared, elements)             of all weights
+    params_multiplied (shared, elements)  of the weights in matrices: without norms and the
+                                          embedding
+    tokens (tokens)                       this rank's share of the batch
+    flops_forward (FLOPs, forward)        of this rank, matrix products only
+    flops_step (FLOPs, step)              of this rank: forward, backward and recomputing
+    flops_recomputed (FLOPs, step)        of this rank that run a forward once more
+    flops_projections (FLOPs, step)       of this rank in the Q, K, V and output projections
+    flops_attention (FLOPs, step)         of this rank in scores and weighted values, masked ones
+                                          included
+    flops_mlp (FLOPs, step)               of this rank in the MLP's two matrices, three if gated
+    flops_logits (FLOPs, step)            of this rank in the last matrix, hidden to vocabulary
+    flops_per_token (FLOPs, step)         flops_step over tokens
+    flops_total (shared, FLOPs, step)     of all ranks together
+    six_nd_ratio (ratio)                  flops_step / (6 * params * tokens)
+    grad_error (shared, difference)       largest one of any gradient from plain torch, all ways to
+                                          recompute
 
 Run
     quizkit demo flops --gpus 2
@@ -45,6 +48,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, gelu, rms_norm, scaled_dot_product_attention, silu
 
 TOPIC = "flops"
+REGIME = ("recompute",)
 
 
 class Tally:

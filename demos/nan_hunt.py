@@ -16,21 +16,29 @@ The trick
     before, all ranks update with a learning rate far too large.
 
 Watch
-    bad_step (shared)      first step at which some rank's own gradient had a NaN or inf, -1 if none
-    bad_before             1 if this rank's own gradient had a NaN or inf, before the sum
-    bad_after              1 if the summed gradient had a NaN or inf, on this rank
-    bad_tensors            weights and biases whose own gradient had a NaN or inf, of 2 for each
-                           layer and 2 for the last one
-    loss_bad               1 if this rank's loss was NaN or inf, at bad_step
-    input_bad              1 if this rank's data had a NaN or inf, at bad_step
-    first_forward          first module, from 0, with an output that was not finite, -1 if none
-    first_backward         module that was handed a finite gradient and handed on a bad one, else -1
-    anomaly                1 if the step run again under detect_anomaly stops with an error
-    unclipped (shared)     share of the summed gradient's entries that are NaN or inf
-    clipped (shared)       share of its entries that are bad after clip_grad_norm_ to a norm of 1
-    weights_bad            1 if this rank's weights have a NaN or inf at the end
-    spread (shared)        largest difference between the ranks' weights at the end
-    weight_error (shared)  largest relative difference from one process that leaves out bad steps
+    bad_step (shared, index)               first step at which some rank's own gradient had a NaN or
+                                           inf, -1 if none
+    bad_before (yes/no)                    1 if this rank's own gradient had a NaN or inf, before
+                                           the sum
+    bad_after (yes/no)                     1 if the summed gradient had a NaN or inf, on this rank
+    bad_tensors (tensors)                  weights and biases whose own gradient had a NaN or inf,
+                                           of 2 for each layer and 2 for the last one
+    loss_bad (yes/no)                      1 if this rank's loss was NaN or inf, at bad_step
+    input_bad (yes/no)                     1 if this rank's data had a NaN or inf, at bad_step
+    first_forward (index)                  first module, from 0, with an output that was not finite,
+                                           -1 if none
+    first_backward (index)                 module that was handed a finite gradient and handed on a
+                                           bad one, else -1
+    anomaly (yes/no)                       1 if the step run again under detect_anomaly stops with
+                                           an error
+    unclipped (shared, share)              of the summed gradient's entries, those that are NaN or
+                                           inf
+    clipped (shared, share)                of its entries, those that are bad after clip_grad_norm_
+                                           to a norm of 1
+    weights_bad (yes/no)                   1 if this rank's weights have a NaN or inf at the end
+    weights_apart (shared, difference)     largest one between the ranks' weights at the end
+    relative_weight_error (shared, ratio)  largest difference from one process that leaves out bad
+                                           steps, over its largest weight
 
 Run
     quizkit demo nan-hunt --gpus 4
@@ -231,8 +239,8 @@ def main(
         "unclipped": shared(counted(found.shares[0])),
         "clipped": shared(counted(found.shares[1])),
         "weights_bad": counted(int(bad(ours))),
-        "spread": shared(compared(spread)),
-        "weight_error": shared(compared(error)),
+        "weights_apart": shared(compared(spread)),
+        "relative_weight_error": shared(compared(error)),
     }
 
 

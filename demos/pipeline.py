@@ -8,26 +8,31 @@ The trick
     with messages that take time (--hop) GPipe.
 
 Watch
-    bubble_gpipe (shared)    idle share of GPipe's step, (p - 1) / (m + p - 1) when stages are equal
-    bubble_1f1b (shared)     idle share of 1F1B's step, (p - 1) / (m + p - 1) when stages are equal
-    overhead_gpipe (shared)  GPipe's idle time over useful time, (p - 1) / m: the other convention
-    overhead_1f1b (shared)   1F1B's idle time over useful time, (p - 1) / m: the other convention
-    makespan_gpipe (shared)  length of GPipe's step on the virtual clock
-    makespan_1f1b (shared)   length of 1F1B's step on the virtual clock
-    first_backward_gpipe     when each stage starts its first backward, GPipe
-    first_backward_1f1b      when each stage starts its first backward, 1F1B
-    finish_gpipe             when each stage has nothing left to do, GPipe
-    finish_1f1b              when each stage has nothing left to do, 1F1B
-    peak_live_gpipe          most micro-batches whose activations are alive at once, GPipe
-    peak_live_1f1b           most micro-batches whose activations are alive at once, 1F1B
-    saved_bytes_gpipe        most bytes autograd kept at once for backwards to come, GPipe
-    saved_bytes_1f1b         most bytes autograd kept at once for backwards to come, 1F1B
-    backwards_1f1b           backwards each stage ran in 1F1B
-    stale_1f1b               backwards of 1F1B whose weights had changed since their forward
-    sent_messages            messages each rank sent in 1F1B (GPipe sends as many)
-    sent_bytes               bytes each rank sent in 1F1B (GPipe sends as many)
-    grad_error (shared)      largest difference of either gradient from one process, full batch
-    grad_scale (shared)      length of 1F1B's gradient over the length of the right one
+    bubble_gpipe (shared, share)     idle time, of all ranks' time in GPipe's step; (p - 1) / (m + p
+                                     - 1) on equal stages
+    bubble_1f1b (shared, share)      idle time, of all ranks' time in 1F1B's step; (p - 1) / (m + p
+                                     - 1) on equal stages
+    overhead_gpipe (shared, ratio)   idle time over useful time in GPipe's step, (p - 1) / m: the
+                                     other convention
+    overhead_1f1b (shared, ratio)    idle time over useful time in 1F1B's step, (p - 1) / m: the
+                                     other convention
+    makespan_gpipe (shared, ticks)   length of GPipe's step
+    makespan_1f1b (shared, ticks)    length of 1F1B's step
+    first_backward_gpipe (ticks)     when each stage starts its first backward, GPipe
+    first_backward_1f1b (ticks)      when each stage starts its first backward, 1F1B
+    finish_gpipe (ticks)             when each stage has nothing left to do, GPipe
+    finish_1f1b (ticks)              when each stage has nothing left to do, 1F1B
+    peak_live_gpipe (micro-batches)  most whose activations were alive at once, GPipe
+    peak_live_1f1b (micro-batches)   most whose activations were alive at once, 1F1B
+    saved_bytes_gpipe (bytes)        most that autograd kept at once for backwards to come, GPipe
+    saved_bytes_1f1b (bytes)         most that autograd kept at once for backwards to come, 1F1B
+    backwards_1f1b (count)           backwards each stage ran in 1F1B
+    stale_1f1b (count)               backwards of 1F1B whose weights had changed since their forward
+    messages_1f1b (messages, sent)   activations and gradients in 1F1B's step (GPipe sends as many)
+    sent_bytes_1f1b (bytes, sent)    activations and gradients in 1F1B's step (GPipe sends as many)
+    grad_error (shared, difference)  largest one of any gradient from one process, full batch
+    grad_scale (shared, ratio)       length of the first step's gradient over that of the right one:
+                                     1F1B's
 
 Run
     quizkit demo pipeline --gpus 4
@@ -205,8 +210,8 @@ def main(
     return metrics | {
         "backwards_1f1b": counted(one.backwards),
         "stale_1f1b": counted(one.stale),
-        "sent_messages": counted(one.sent.sent_messages),
-        "sent_bytes": counted(one.sent.sent_bytes),
+        "messages_1f1b": counted(one.sent.sent_messages),
+        "sent_bytes_1f1b": counted(one.sent.sent_bytes),
         "grad_error": shared(compared(everyone(max(gpipe.error, one.error)).max().item())),
         "grad_scale": shared(compared((lengths[0] / lengths[1]).sqrt().item())),
     }

@@ -9,27 +9,37 @@ The trick
     each update: one version, nothing late, and p - 1 slots (F + B) of idle time every time.
 
 Watch
-    versions_stash           most versions of its weights a stage held at once, no flush
-    versions_flush           most versions of its weights a stage held at once, flushed
-    weight_bytes_stash       most bytes of weights a stage held at once, all versions, no flush
-    weight_bytes_flush       most bytes of weights a stage held at once, all versions, flushed
-    late_stash               most updates between a mini-batch's forward and backward, no flush
-    late_flush               most updates between a mini-batch's forward and backward, flushed
-    last_met_stash           updates that the last mini-batch's forward had seen, no flush
-    peak_live_stash          most mini-batches between forward and backward at once, no flush
-    peak_live_flush          most mini-batches between forward and backward at once, flushed
-    idle_stash               idle time from a stage's first backward to last forward, no flush
-    idle_flush               idle time from a stage's first backward to its last forward, flushed
-    makespan_stash (shared)  when the last of all mini-batches is done, no flush
-    makespan_flush (shared)  when the last of all mini-batches is done, flushed
-    bubble_stash (shared)    idle share of the time that all mini-batches take, no flush
-    bubble_flush (shared)    idle share of the time that all mini-batches take, flushed
-    updates_stash            updates of each stage, one after every backward, no flush
-    updates_flush            updates of each stage, a flush before each
-    changed_stash            backwards that ran with other weights than their forward, no flush
-    stash_error              weights without a flush, against gradients at the versions recorded
-    flush_error              weights when flushed, against one process that updates as often
-    sync_gap                 weights without a flush, against updates one after the other, none late
+    versions_stash (count)           most versions of its weights a stage held at once, no flush
+    versions_flush (count)           most versions of its weights a stage held at once, flushed
+    weight_bytes_stash (bytes)       most weights a stage held at once, all versions, no flush
+    weight_bytes_flush (bytes)       most weights a stage held at once, all versions, flushed
+    late_stash (steps)               most updates between a mini-batch's forward and backward, no
+                                     flush
+    late_flush (steps)               most updates between a mini-batch's forward and backward,
+                                     flushed
+    last_met_stash (steps)           updates that the last mini-batch's forward had seen, no flush
+    peak_live_stash (micro-batches)  most mini-batches between forward and backward at once, no
+                                     flush
+    peak_live_flush (micro-batches)  most mini-batches between forward and backward at once, flushed
+    idle_stash (ticks)               idle time from a stage's first backward to its last forward, no
+                                     flush
+    idle_flush (ticks)               idle time from a stage's first backward to its last forward,
+                                     flushed
+    makespan_stash (shared, ticks)   when the last of all mini-batches is done, no flush
+    makespan_flush (shared, ticks)   when the last of all mini-batches is done, flushed
+    bubble_stash (shared, share)     idle time, of all ranks' time until all mini-batches are done,
+                                     no flush
+    bubble_flush (shared, share)     idle time, of all ranks' time until all mini-batches are done,
+                                     flushed
+    updates_stash (steps)            updates of each stage, one after every backward, no flush
+    updates_flush (steps)            updates of each stage, a flush before each
+    changed_stash (count)            backwards that ran with other weights than their forward, no
+                                     flush
+    stash_error (difference)         weights without a flush, against gradients at the versions
+                                     recorded
+    flush_error (difference)         weights when flushed, against one process that updates as often
+    sync_gap (difference)            weights without a flush, against updates one after the other,
+                                     none late
 
 Run
     quizkit demo pipeline-async --gpus 4
@@ -68,7 +78,7 @@ class Versions:
         self.row = parameters_to_vector(block.parameters()).detach()
         vector_to_parameters(self.row, block.parameters())  # views: what is put in the row counts
         self.loaded = self.latest = 0  # a version's number is how many updates made it
-        self.aside, self.most = {}, 1
+        self.aside, self.most, self.most_bytes = {}, 1, self.row.nbytes
 
     def load(self, number):
         """Put the version of that number in the block, and the one that was there aside."""
@@ -84,7 +94,9 @@ class Versions:
         self.row -= RATE * gradient
         self.loaded = self.latest = self.latest + 1
         self.aside = {n: row for n, row in self.aside.items() if n in needed}
-        self.most = max(self.most, 1 + len(self.aside))
+        held = [self.row, *self.aside.values()]
+        self.most = max(self.most, len(held))
+        self.most_bytes = max(self.most_bytes, sum(row.nbytes for row in held))
 
 
 def train(order, per_update, block, inputs, targets, cost, clock):
@@ -125,7 +137,7 @@ def train(order, per_update, block, inputs, targets, cost, clock):
             flights.append(isend(result, target))
     for flight in flights:
         flight.wait()
-    seen.versions, seen.bytes = versions.most, versions.most * versions.row.nbytes
+    seen.versions, seen.bytes = versions.most, versions.most_bytes
     return seen
 
 

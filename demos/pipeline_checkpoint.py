@@ -10,23 +10,36 @@ The trick
     alone (leaf) saves nothing: what it would have kept it keeps as its input.
 
 Watch
-    kept_none_gpipe         most boundary activations kept at once, no checkpoints, GPipe
-    kept_none_1f1b          most boundary activations kept at once, no checkpoints, 1F1B
-    kept_segments_gpipe     most boundary activations kept at once, segments checkpointed, GPipe
-    kept_segments_1f1b      most boundary activations kept at once, segments checkpointed, 1F1B
-    kept_leaf_1f1b          most boundary activations kept at once, Linears checkpointed, 1F1B
-    kept_torch_1f1b         most boundary activations kept at once, torch's own checkpoint, 1F1B
-    between_segments_gpipe  most boundary activations kept between operations: checkpoints, GPipe
-    between_segments_1f1b   most boundary activations kept between operations: checkpoints, 1F1B
-    forwards_none_1f1b      forwards of a layer for one micro-batch, no checkpoints
-    forwards_segments_1f1b  forwards of a layer for one micro-batch, segments checkpointed
-    forwards_leaf_1f1b      forwards of a layer for one micro-batch, Linears checkpointed
-    makespan_none_gpipe (shared)      length of the step, no checkpoints, GPipe
-    makespan_none_1f1b (shared)       length of the step, no checkpoints, 1F1B
-    makespan_segments_gpipe (shared)  length of the step with a checkpoint for each segment, GPipe
-    makespan_segments_1f1b (shared)   length of the step with a checkpoint for each segment, 1F1B
-    error_segments_gpipe (shared)     gradients with checkpoints: how far from one process, GPipe
-    error_segments_1f1b (shared)      gradients with checkpoints: how far from one process, 1F1B
+    kept_none_gpipe (count)                    most boundary activations kept at once, no
+                                               checkpoints, GPipe
+    kept_none_1f1b (count)                     most boundary activations kept at once, no
+                                               checkpoints, 1F1B
+    kept_segments_gpipe (count)                most boundary activations kept at once, segments
+                                               checkpointed, GPipe
+    kept_segments_1f1b (count)                 most boundary activations kept at once, segments
+                                               checkpointed, 1F1B
+    kept_leaf_1f1b (count)                     most boundary activations kept at once, Linears
+                                               checkpointed, 1F1B
+    kept_torch_1f1b (count)                    most boundary activations kept at once, torch's own
+                                               checkpoint, 1F1B
+    between_segments_gpipe (count)             most boundary activations kept between operations:
+                                               checkpoints, GPipe
+    between_segments_1f1b (count)              most boundary activations kept between operations:
+                                               checkpoints, 1F1B
+    forwards_none_1f1b (count)                 forwards of a layer for one micro-batch, no
+                                               checkpoints
+    forwards_segments_1f1b (count)             forwards of a layer for one micro-batch, segments
+                                               checkpointed
+    forwards_leaf_1f1b (count)                 forwards of a layer for one micro-batch, Linears
+                                               checkpointed
+    makespan_none_gpipe (shared, ticks)        length of the step, no checkpoints, GPipe
+    makespan_none_1f1b (shared, ticks)         length of the step, no checkpoints, 1F1B
+    makespan_segments_gpipe (shared, ticks)    length of the step with a checkpoint for each
+                                               segment, GPipe
+    makespan_segments_1f1b (shared, ticks)     length of the step with a checkpoint for each
+                                               segment, 1F1B
+    error_segments_gpipe (shared, difference)  gradients with checkpoints from one process's, GPipe
+    error_segments_1f1b (shared, difference)   gradients with checkpoints from one process's, 1F1B
 
 Run
     quizkit demo pipeline-checkpoint --gpus 4

@@ -9,21 +9,27 @@ The trick
     out: weights once parted stay apart. Copies bring samples and no room on a rank.
 
 Watch
-    sent_bytes_once          bytes sent to copies in a step, reducing after the last backward
-    sent_bytes_every         bytes sent to copies in a step, reducing after every backward
-    gradient_bytes           bytes of a stage's gradient, Psi
-    state_bytes              bytes of weights and gradient on this rank
-    live_bytes               most bytes autograd kept at once for backwards to come
-    ready                    when this rank's last backward ends
-    exposed                  how much of its reduction comes after the last backward of all ranks
-    makespan_once (shared)   length of the step, reducing once (an all-reduce takes --reduction)
-    makespan_every (shared)  length of the step, reducing after every backward
-    grad_error (shared)      largest difference of either gradient from one process, global batch
-    grad_scale (shared)      length of the gradient reduced once over the length of the right one
-    order_error              difference if micro-batches' gradients are added in other orders
-    reversed_error           relative error of the right gradient with its numbers back to front
-    reversed_mean_error      how far the reversed gradient's mean is from the right one's
-    drift                    distance of this rank's weights from its stage's first copy, at the end
+    dp_bytes_once (bytes, sent)       to copies in a step, reducing after the last backward; no
+                                      activations
+    dp_bytes_every (bytes, sent)      to copies in a step, reducing after every backward; no
+                                      activations
+    stage_gradient_bytes (bytes)      the gradient of this rank's stage, Psi
+    stage_bytes (bytes)               weights and gradient on this rank
+    saved_bytes (bytes)               most that autograd kept at once for backwards to come
+    ready (ticks)                     when this rank's last backward ends
+    exposed_reduction (ticks)         how much of its reduction comes after the last backward of all
+                                      ranks
+    makespan_once (shared, ticks)     length of the step, reducing once (an all-reduce takes
+                                      --reduction)
+    makespan_every (shared, ticks)    length of the step, reducing after every backward
+    grad_error (shared, difference)   largest one of any gradient from one process, global batch
+    grad_scale (shared, ratio)        length of the first step's gradient over that of the right
+                                      one: reduced once
+    shuffled_error (difference)       if micro-batches' gradients are added in 20 other orders
+    reversed_error (ratio)            error of the right gradient with its numbers back to front,
+                                      over its length
+    reversed_mean_error (difference)  of the reversed gradient's mean from the right one's
+    drift (difference)                of this rank's weights from its stage's first copy, at the end
 
 Run
     quizkit demo pipeline-data --gpus 4
@@ -215,18 +221,18 @@ def main(
     others = [torch.stack(every.sums)[each].cumsum(0)[-1] for each in orders]
     lengths = [everyone(g.square().sum().item()).sum() for g in (once.gradient, truth)]
     return {
-        "sent_bytes_once": counted(once.sent),
-        "sent_bytes_every": counted(every.sent),
-        "gradient_bytes": counted(truth.nbytes),
-        "state_bytes": counted(sum(w.nbytes + w.grad.nbytes for w in block.parameters())),
-        "live_bytes": counted(once.live),
+        "dp_bytes_once": counted(once.sent),
+        "dp_bytes_every": counted(every.sent),
+        "stage_gradient_bytes": counted(truth.nbytes),
+        "stage_bytes": counted(sum(w.nbytes + w.grad.nbytes for w in block.parameters())),
+        "saved_bytes": counted(once.live),
         "ready": clocked(once.ready),
-        "exposed": clocked(exposed),
+        "exposed_reduction": clocked(exposed),
         "makespan_once": shared(clocked(once.makespan)),
         "makespan_every": shared(clocked(every.makespan)),
         "grad_error": shared(compared(everyone(max(errors)).max().item())),
         "grad_scale": shared(compared((lengths[0] / lengths[1]).sqrt().item())),
-        "order_error": compared(max(max_error(each, every.gradient) for each in others)),
+        "shuffled_error": compared(max(max_error(each, every.gradient) for each in others)),
         "reversed_error": compared(((turned - truth).norm() / truth.norm()).item()),
         "reversed_mean_error": compared(abs(turned.mean() - truth.mean()).item()),
         "drift": compared(drift),

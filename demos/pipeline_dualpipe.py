@@ -11,16 +11,16 @@ The trick
     DeepSeek writes (PP/2 - 1)(F&B + B - 3W), with B for both halves and F&B for the pair.
 
 Watch
-    idle_1f1b (shared)        what a rank idles in the whole step, 1F1B
-    idle_dualpipe (shared)    what a rank idles in the whole step, DualPipe
-    idle_dualpipe_v (shared)  what a rank idles in the whole step, DualPipeV
-    parameters_1f1b           weights each rank holds, 1F1B
-    parameters_dualpipe       weights each rank holds, DualPipe
-    parameters_dualpipe_v     weights each rank holds, DualPipeV
-    peak_live_1f1b            most alive at once, in micro-batches on 1/p of the layers, 1F1B
-    peak_live_dualpipe        most alive at once, in micro-batches on 1/p of the layers, DualPipe
-    peak_live_dualpipe_v      most alive at once, in micro-batches on 1/p of the layers, DualPipeV
-    grad_error (shared)       largest difference of any gradient from one process on the full batch
+    idle_1f1b (shared, ticks)             what a rank idles in the whole step, 1F1B
+    idle_dualpipe (shared, ticks)         what a rank idles in the whole step, DualPipe
+    idle_dualpipe_v (shared, ticks)       what a rank idles in the whole step, DualPipeV
+    parameters_1f1b (elements)            weights each rank holds, 1F1B
+    parameters_dualpipe (elements)        weights each rank holds, DualPipe
+    parameters_dualpipe_v (elements)      weights each rank holds, DualPipeV
+    peak_live_1f1b (micro-batches)        most whose activations were alive at once, 1F1B
+    peak_live_dualpipe (micro-batches)    most alive at once, on 1/p of the layers each, DualPipe
+    peak_live_dualpipe_v (micro-batches)  most alive at once, on 1/p of the layers each, DualPipeV
+    grad_error (shared, difference)       largest one of any gradient from one process, full batch
 
 Run
     quizkit demo pipeline-dualpipe --gpus 4

@@ -8,23 +8,27 @@ The trick
     before the first backward comes back.
 
 Watch
-    bubble_interleaved (shared)    idle share of the interleaved step, (p - 1) / (v m + p - 1)
-    bubble_1f1b (shared)           idle share of plain 1F1B's step: one stage of v chunks on a rank
-    overhead_interleaved (shared)  idle time over useful time when interleaved, (p - 1) / (v m)
-    overhead_1f1b (shared)         idle time over useful time in plain 1F1B, (p - 1) / m
-    makespan_interleaved (shared)  length of the interleaved step on the virtual clock
-    makespan_1f1b (shared)         length of plain 1F1B's step on the virtual clock
-    first_backward_interleaved     when each rank starts its first backward, interleaved
-    first_backward_1f1b            when each rank starts its first backward in plain 1F1B
-    peak_live_interleaved          most micro-batches alive, in whole stages: chunks alive / v
-    peak_live_1f1b                 most micro-batches alive on each rank in plain 1F1B
-    saved_bytes_interleaved        most bytes autograd kept at once for backwards, interleaved
-    saved_bytes_1f1b               most bytes autograd kept at once for backwards in plain 1F1B
-    messages_interleaved           messages each rank sent when interleaved
-    messages_1f1b                  messages each rank sent in plain 1F1B
-    sent_bytes_interleaved         bytes each rank sent when interleaved
-    sent_bytes_1f1b                bytes each rank sent in plain 1F1B
-    grad_error (shared)            largest difference of either gradient from one process
+    bubble_interleaved (shared, share)     idle time, of all ranks' time in the step, interleaved:
+                                           (p - 1) / (v m + p - 1)
+    bubble_1f1b (shared, share)            idle time, of all ranks' time in 1F1B's step: one stage
+                                           of v chunks on a rank
+    overhead_interleaved (shared, ratio)   idle time over useful time, interleaved: (p - 1) / (v m)
+    overhead_1f1b (shared, ratio)          idle time over useful time in 1F1B's step, (p - 1) / m
+    makespan_interleaved (shared, ticks)   length of the interleaved step
+    makespan_1f1b (shared, ticks)          length of 1F1B's step
+    first_backward_interleaved (ticks)     when each rank starts its first backward, interleaved
+    first_backward_1f1b (ticks)            when each stage starts its first backward, 1F1B
+    peak_live_interleaved (micro-batches)  most alive at once, in whole stages: chunks alive / v
+    peak_live_1f1b (micro-batches)         most whose activations were alive at once, 1F1B
+    saved_bytes_interleaved (bytes)        most that autograd kept at once for backwards to come,
+                                           interleaved
+    saved_bytes_1f1b (bytes)               most that autograd kept at once for backwards to come,
+                                           1F1B
+    messages_interleaved (messages, sent)  activations and gradients in the interleaved step
+    messages_1f1b (messages, sent)         activations and gradients in 1F1B's step
+    sent_bytes_interleaved (bytes, sent)   activations and gradients in the interleaved step
+    sent_bytes_1f1b (bytes, sent)          activations and gradients in 1F1B's step
+    grad_error (shared, difference)        largest one of any gradient from one process, full batch
 
 Run
     quizkit demo pipeline-interleaved --gpus 4
@@ -45,6 +49,7 @@ from torch.nn import Sequential
 from torch.nn.functional import mse_loss
 
 TOPIC = "pp"
+REGIME = ("ahead",)
 
 
 def deal(blocks, rank, ranks):

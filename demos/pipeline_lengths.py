@@ -10,27 +10,27 @@ The trick
     four are right. On the clock a token costs 1, a pair that the mask lets through --pair.
 
 Watch
-    real_tokens (shared)         tokens that the samples have
-    tokens_padded (shared)       tokens each stage computes, padded
-    tokens_ragged (shared)       tokens each stage computes, ragged
-    tokens_bucketed (shared)     tokens each stage computes, bucketed
-    tokens_packed (shared)       tokens each stage computes, packed
-    shapes_padded (shared)       different shapes a stage computes, padded
-    shapes_ragged (shared)       different shapes a stage computes, ragged
-    shapes_bucketed (shared)     different shapes a stage computes, bucketed
-    shapes_packed (shared)       different shapes a stage computes, packed
-    messages_padded              messages a rank sends, headers included, padded
-    messages_ragged              messages a rank sends, headers included, ragged
-    messages_bucketed            messages a rank sends, headers included, bucketed
-    messages_packed              messages a rank sends, headers included, packed
-    makespan_padded (shared)     length of the step on the virtual clock, padded
-    makespan_ragged (shared)     length of the step on the virtual clock, ragged
-    makespan_bucketed (shared)   length of the step on the virtual clock, bucketed
-    makespan_packed (shared)     length of the step on the virtual clock, packed
-    error_padded (shared)        outputs and gradients: how far from each sample alone, padded
-    error_ragged (shared)        outputs and gradients: how far from each sample alone, ragged
-    error_bucketed (shared)      outputs and gradients: how far from each sample alone, bucketed
-    error_packed (shared)        outputs and gradients: how far from each sample alone, packed
+    real_tokens (shared, tokens)         tokens that the samples have, without pads
+    tokens_padded (shared, tokens)       each stage computes, pads included, padded
+    tokens_ragged (shared, tokens)       each stage computes, pads included, ragged
+    tokens_bucketed (shared, tokens)     each stage computes, pads included, bucketed
+    tokens_packed (shared, tokens)       each stage computes, pads included, packed
+    shapes_padded (shared, count)        different shapes a stage computes, padded
+    shapes_ragged (shared, count)        different shapes a stage computes, ragged
+    shapes_bucketed (shared, count)      different shapes a stage computes, bucketed
+    shapes_packed (shared, count)        different shapes a stage computes, packed
+    messages_padded (messages, sent)     headers included, padded
+    messages_ragged (messages, sent)     headers included, ragged
+    messages_bucketed (messages, sent)   headers included, bucketed
+    messages_packed (messages, sent)     headers included, packed
+    makespan_padded (shared, ticks)      length of the step, padded
+    makespan_ragged (shared, ticks)      length of the step, ragged
+    makespan_bucketed (shared, ticks)    length of the step, bucketed
+    makespan_packed (shared, ticks)      length of the step, packed
+    error_padded (shared, difference)    outputs and gradients from each sample alone, padded
+    error_ragged (shared, difference)    outputs and gradients from each sample alone, ragged
+    error_bucketed (shared, difference)  outputs and gradients from each sample alone, bucketed
+    error_packed (shared, difference)    outputs and gradients from each sample alone, packed
 
 Run
     quizkit demo pipeline-lengths --gpus 4
@@ -50,6 +50,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 TOPIC = "pp"
+REGIME = ("order",)
 
 
 def layer(stage, x, allowed=None):

@@ -8,15 +8,18 @@ The trick
     the layers out by number, and the head rides along on the last stage, as is the habit.
 
 Watch
-    layers_even             layers on each stage, the head among them, dealt out by number
-    layers_best             layers on each stage, the head among them, split by cost
-    load_even               what each stage multiplied in a forward, in layers, dealt out by number
-    load_best               what each stage multiplied in a forward, in layers, split by cost
-    makespan_even (shared)  length of a 1F1B step, dealt out by number; F of a layer takes 1, B 2
-    makespan_best (shared)  length of a 1F1B step, split by cost; F of a layer takes 1, B 2
-    bubble_even (shared)    idle share of a 1F1B step, layers dealt out by number
-    bubble_best (shared)    idle share of a 1F1B step, layers split by cost
-    grad_error              largest difference of either gradient from one process on the full batch
+    layers_even (layers)             each stage runs, the head among them, dealt out by number
+    layers_best (layers)             each stage runs, the head among them, split by cost
+    load_even (layers, forward)      what each stage multiplied, in matrices of a layer, dealt out
+                                     by number
+    load_best (layers, forward)      what each stage multiplied, in matrices of a layer, split by
+                                     cost
+    makespan_even (shared, ticks)    length of a 1F1B step, dealt out by number; F of a layer takes
+                                     1, B 2
+    makespan_best (shared, ticks)    length of a 1F1B step, split by cost; F of a layer takes 1, B 2
+    bubble_even (shared, share)      idle time, of all ranks' time in the step, dealt out by number
+    bubble_best (shared, share)      idle time, of all ranks' time in the step, split by cost
+    grad_error (shared, difference)  largest one of any gradient from one process, full batch
 
 Run
     quizkit demo pipeline-partition --gpus 4
@@ -108,7 +111,7 @@ def step(layers, cost, inputs, targets, clock):
 
 @contextmanager
 def multiplied(layers):
-    """Count the elements of the matrices that are multiplied with inside."""
+    """The elements of each matrix that is multiplied with inside."""
     counts = []
     hooks = [
         layer.register_forward_hook(lambda layer, *_: counts.append(layer.weight.numel()))
@@ -157,14 +160,14 @@ def main(
         slowest[name] = everyone(counted_load).max().item()
         useful = everyone(microbatches * (cost["F"] + cost["B"])).mean().item()
         metrics |= {
-            f"layers_{name}": counted(cuts[rank() + 1] - cuts[rank()]),
+            f"layers_{name}": counted(len(elements) // microbatches),
             f"load_{name}": counted(counted_load),
             f"makespan_{name}": shared(clocked(makespan)),
             f"bubble_{name}": shared(clocked(1 - useful / makespan)),
         }
     lightest = lightest_possible(costs, ranks())
     check("no split has a lighter slowest stage", slowest["best"], "==", lightest)
-    return metrics | {"grad_error": compared(max(errors))}
+    return metrics | {"grad_error": shared(compared(everyone(max(errors)).max().item()))}
 
 
 BREAKS = {

@@ -10,20 +10,25 @@ The trick
     pipeline has cut weights and gradients by p already, and activations are none of ZeRO's.
 
 Watch
-    sent_bytes_0    bytes sent to copies in a step, plain DP: all-reduce after the last backward
-    sent_bytes_1    bytes sent to copies in a step, ZeRO-1: reduce-scatter once, gather weights once
-    sent_bytes_2    bytes sent to copies in a step, ZeRO-2: reduce-scatter after every backward
-    sent_bytes_3    bytes sent to copies in a step, ZeRO-3: weights gathered for every F and B too
-    reductions_0    times a stage's gradient was summed over its copies, plain DP
-    reductions_1    times a stage's gradient was summed over its copies, ZeRO-1
-    reductions_2    times a stage's gradient was summed over its copies, ZeRO-2
-    reductions_3    times a stage's gradient was summed over its copies, ZeRO-3
-    gradient_bytes  a stage's whole gradient, Psi, fp64
-    kept_bytes_0    bytes of weights and gradient kept between two backwards, plain DP
-    kept_bytes_1    bytes of weights and gradient kept between two backwards, ZeRO-1: both whole
-    kept_bytes_2    bytes of weights and gradient kept between two backwards, ZeRO-2: gradient cut
-    kept_bytes_3    bytes of weights and gradient kept between two backwards, ZeRO-3: both cut
-    weights_error   largest difference from one process on the global batch, after the step
+    dp_bytes_0 (bytes, sent)      to copies in a step, plain DP: all-reduce after the last backward;
+                                  no activations
+    dp_bytes_1 (bytes, sent)      to copies in a step, ZeRO-1: reduce-scatter once, gather weights
+                                  once
+    dp_bytes_2 (bytes, sent)      to copies in a step, ZeRO-2: reduce-scatter after every backward
+    dp_bytes_3 (bytes, sent)      to copies in a step, ZeRO-3: weights gathered for every F and B
+                                  too
+    reductions_0 (collectives)    times a stage's gradient was summed over its copies, plain DP
+    reductions_1 (collectives)    times a stage's gradient was summed over its copies, ZeRO-1
+    reductions_2 (collectives)    times a stage's gradient was summed over its copies, ZeRO-2
+    reductions_3 (collectives)    times a stage's gradient was summed over its copies, ZeRO-3
+    stage_gradient_bytes (bytes)  the gradient of this rank's stage, Psi
+    kept_bytes_0 (bytes)          weights and gradient kept between two backwards, plain DP
+    kept_bytes_1 (bytes)          weights and gradient kept between two backwards, ZeRO-1: both
+                                  whole
+    kept_bytes_2 (bytes)          weights and gradient kept between two backwards, ZeRO-2: gradient
+                                  cut
+    kept_bytes_3 (bytes)          weights and gradient kept between two backwards, ZeRO-3: both cut
+    weights_error (difference)    largest one from one process on the global batch, after the step
 
 Run
     quizkit demo pipeline-zero --gpus 4
@@ -185,12 +190,12 @@ def main(
         halves = (2, 2, microbatches + 1, 3 * microbatches)[number]
         check(f"ZeRO-{number}: halves of an all-reduce", 2 * sent[-1], "==", halves * sent[0])
         metrics |= {
-            f"sent_bytes_{number}": counted(sent[-1]),
+            f"dp_bytes_{number}": counted(sent[-1]),
             f"reductions_{number}": counted(copies.reductions),
             f"kept_bytes_{number}": counted(kept),
         }
     return metrics | {
-        "gradient_bytes": counted(gradient.nbytes),
+        "stage_gradient_bytes": counted(gradient.nbytes),
         "weights_error": compared(max(errors)),
     }
 

@@ -10,27 +10,34 @@ The trick
     last stage still starts (p - 1)F after the first.
 
 Watch
-    idle_1f1b (shared)       what a stage idles in the whole step, 1F1B: it sends after B and W
-    idle_zb_h1 (shared)      what a stage idles in the whole step, ZB-H1
-    idle_zb_h2 (shared)      what a stage idles in the whole step, ZB-H2
-    waits_1f1b               what a stage idles between its first start and its last end, 1F1B
-    waits_zb_h1              what a stage idles between its first start and its last end, ZB-H1
-    waits_zb_h2              what a stage idles between its first start and its last end, ZB-H2
-    makespan_1f1b (shared)   length of 1F1B's step on the virtual clock
-    makespan_zb_h1 (shared)  length of ZB-H1's step on the virtual clock
-    makespan_zb_h2 (shared)  length of ZB-H2's step on the virtual clock
-    bubble_1f1b (shared)     idle share of 1F1B's step
-    bubble_zb_h1 (shared)    idle share of ZB-H1's step
-    bubble_zb_h2 (shared)    idle share of ZB-H2's step
-    peak_live_1f1b           most micro-batches between their F and the end of their W, 1F1B
-    peak_live_zb_h1          most micro-batches between their F and the end of their W, ZB-H1
-    peak_live_zb_h2          most micro-batches between their F and the end of their W, ZB-H2
-    kept_bytes_1f1b          most bytes kept: activations, and output gradients for W, 1F1B
-    kept_bytes_zb_h1         most bytes kept: activations, and output gradients for W, ZB-H1
-    kept_bytes_zb_h2         most bytes kept: activations, and output gradients for W, ZB-H2
-    owed_zb_h1               most micro-batches past their B whose W is still to come, ZB-H1
-    owed_bytes_zb_h1         most bytes kept for Ws to come: layers' inputs, output gradients, ZB-H1
-    grad_error (shared)      largest difference of any gradient from one process on the full batch
+    idle_1f1b (shared, ticks)        what a rank idles in the whole step, 1F1B
+    idle_zb_h1 (shared, ticks)       what a rank idles in the whole step, ZB-H1
+    idle_zb_h2 (shared, ticks)       what a rank idles in the whole step, ZB-H2
+    waits_1f1b (ticks)               what a stage idles between its first start and its last end,
+                                     1F1B
+    waits_zb_h1 (ticks)              what a stage idles between its first start and its last end,
+                                     ZB-H1
+    waits_zb_h2 (ticks)              what a stage idles between its first start and its last end,
+                                     ZB-H2
+    makespan_1f1b (shared, ticks)    length of 1F1B's step
+    makespan_zb_h1 (shared, ticks)   length of ZB-H1's step
+    makespan_zb_h2 (shared, ticks)   length of ZB-H2's step
+    bubble_1f1b (shared, share)      idle time, of all ranks' time in 1F1B's step
+    bubble_zb_h1 (shared, share)     idle time, of all ranks' time in ZB-H1's step
+    bubble_zb_h2 (shared, share)     idle time, of all ranks' time in ZB-H2's step
+    peak_live_1f1b (micro-batches)   most whose activations were alive at once, 1F1B
+    peak_live_zb_h1 (micro-batches)  most between their F and the end of their W, ZB-H1
+    peak_live_zb_h2 (micro-batches)  most between their F and the end of their W, ZB-H2
+    kept_bytes_1f1b (bytes)          most kept at once: activations, and output gradients for W,
+                                     1F1B
+    kept_bytes_zb_h1 (bytes)         most kept at once: activations, and output gradients for W,
+                                     ZB-H1
+    kept_bytes_zb_h2 (bytes)         most kept at once: activations, and output gradients for W,
+                                     ZB-H2
+    owed_zb_h1 (micro-batches)       most past their B whose W is still to come, ZB-H1
+    owed_bytes_zb_h1 (bytes)         most kept for Ws to come: layers' inputs, output gradients,
+                                     ZB-H1
+    grad_error (shared, difference)  largest one of any gradient from one process, full batch
 
 Run
     quizkit demo pipeline-zero-bubble --gpus 4

@@ -8,16 +8,20 @@ The trick
     a sum and no mean; what is swapped is the whole step's, so it is done once; nobody else sends.
 
 Watch
-    missing                length of what each end lacks of the table's gradient before they swap,
-                           over the length of the whole; 0 on a stage without a table
-    tied_bytes             bytes each stage sends for the table in a step
-    tied_messages          messages each stage sends for the table in a step
-    boundary_bytes         bytes each stage sends in a step for activations and their gradients
-    table_scale (shared)   length of the table's gradient after the swap over the right length
-    start_gap (shared)     largest difference between the table's copies before the first step
-    copy_gap (shared)      largest difference between the table's copies after the last step
-    grad_error (shared)    largest difference of any gradient of any step from one process
-    weight_error (shared)  largest difference of any weight from one process after the last step
+    missing (ratio)                      length of what each end lacks of the table's gradient
+                                         before they swap, over the length of the whole; 0 on a
+                                         stage without a table
+    tied_bytes (bytes, sent)             for the table in a step; no activations
+    tied_messages (messages, sent)       for the table in a step; no activations
+    boundary_bytes (bytes, sent)         activations and their gradients in a step; nothing for the
+                                         table
+    table_scale (shared, ratio)          length of the table's gradient after the swap over the
+                                         right length
+    copy_start_gap (shared, difference)  of the table's copies before the first step
+    copy_gap (shared, difference)        of the table's copies after the last step
+    grad_error (shared, difference)      largest one of any gradient of any step from one process
+    weight_error (shared, difference)    largest one of any weight from one process, after the last
+                                         step
 
 Run
     quizkit demo tied-embeddings --gpus 4
@@ -150,7 +154,7 @@ def main(
         "tied_messages": counted(tied_messages / steps),
         "boundary_bytes": counted((sent.sent_bytes - tied_bytes) / steps),
         "table_scale": shared(compared(everyone(scale)[0].item())),
-        "start_gap": shared(compared(start_gap)),
+        "copy_start_gap": shared(compared(start_gap)),
         "copy_gap": shared(compared(copy_gap)),
         "grad_error": shared(compared(everyone(max(errors)).max().item())),
         "weight_error": shared(compared(everyone(weight_error).max().item())),

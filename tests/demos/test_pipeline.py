@@ -80,8 +80,8 @@ def test_the_laws_hold_on_real_ranks(run: Run, p: int, m: int) -> None:
     assert measured["backwards_1f1b"] == [m] * p
     assert measured["stale_1f1b"] == [0] * p
     neighbours = [(s > 0) + (s < p - 1) for s in range(p)]
-    assert measured["sent_messages"] == [m * n for n in neighbours]
-    assert measured["sent_bytes"] == [m * n * 4 * 16 * 8 for n in neighbours]
+    assert measured["messages_1f1b"] == [m * n for n in neighbours]
+    assert measured["sent_bytes_1f1b"] == [m * n * 4 * 16 * 8 for n in neighbours]
     assert measured["grad_error"] < 1e-12
     assert measured["grad_scale"] == pytest.approx(1, rel=1e-12)
     names = {check["name"] for check in report["checks"]}

@@ -18,19 +18,19 @@ def test_bytes_and_times_on_real_ranks(run: Run, ranks: int, d: int, m: int) -> 
     assert report["verdict"] == "pass", report
     measured, p = report["metrics"], ranks // d
     psi = (8 * 8 + 8) * 8
-    assert measured["gradient_bytes"] == [psi] * ranks
-    assert measured["sent_bytes_once"] == [2 * (d - 1) * psi // d] * ranks
-    assert measured["sent_bytes_every"] == [2 * (d - 1) * psi // d * m] * ranks
-    assert measured["state_bytes"] == [2 * psi] * ranks
+    assert measured["stage_gradient_bytes"] == [psi] * ranks
+    assert measured["dp_bytes_once"] == [2 * (d - 1) * psi // d] * ranks
+    assert measured["dp_bytes_every"] == [2 * (d - 1) * psi // d * m] * ranks
+    assert measured["stage_bytes"] == [2 * psi] * ranks
     drained = 3 * (m + p - 1)
     stage = [rank // d for rank in range(ranks)]
     assert measured["ready"] == [drained - 2 * s for s in stage]
     reduction = 3 if d > 1 else 0
-    assert measured["exposed"] == [max(0, reduction - 2 * s) for s in stage]
+    assert measured["exposed_reduction"] == [max(0, reduction - 2 * s) for s in stage]
     assert measured["makespan_once"] == drained + reduction
     # Stage 0 reduces between its backwards: nothing of it is hidden.
     assert measured["makespan_every"] >= drained + reduction
-    assert measured["order_error"] < [1e-14] * ranks
+    assert measured["shuffled_error"] < [1e-14] * ranks
     assert measured["drift"] == [0] * ranks
     names = {check["name"] for check in report["checks"]}
     assert ("once: gradients equal torch's" in names) == (m >= p)
@@ -39,12 +39,12 @@ def test_bytes_and_times_on_real_ranks(run: Run, ranks: int, d: int, m: int) -> 
 def test_a_part_that_does_not_divide_is_padded(run: Run) -> None:
     # 5 * 5 + 5 numbers among 4 copies: parts of 8.
     measured = run(4, replicas=4, width=5)["metrics"]
-    assert measured["sent_bytes_once"] == [6 * 8 * 8] * 4
+    assert measured["dp_bytes_once"] == [6 * 8 * 8] * 4
 
 
 def test_copies_bring_samples_and_no_room(run: Run) -> None:
     alone, twice = (run(n, replicas=d)["metrics"] for n, d in ((2, 1), (4, 2)))
-    for name in ("state_bytes", "live_bytes", "ready"):
+    for name in ("stage_bytes", "saved_bytes", "ready"):
         assert twice[name] == [alone[name][0]] * 2 + [alone[name][1]] * 2
 
 
@@ -80,14 +80,14 @@ def test_a_break_shows_as_declared_and_on_no_fewer_ranks(run: Run, name: str) ->
 @pytest.mark.parametrize("name", ["too-early", "pipeline-as-group"])
 def test_as_many_bytes_may_carry_the_wrong_gradient(run: Run, name: str) -> None:
     report = run(4, name)
-    assert report["metrics"]["sent_bytes_once"] == run(4)["metrics"]["sent_bytes_once"]
+    assert report["metrics"]["dp_bytes_once"] == run(4)["metrics"]["dp_bytes_once"]
     assert "once: gradients equal one process" in failed(report)
     assert "outputs equal one process" not in failed(report)
 
 
 def test_reducing_too_early_leaves_nothing_exposed(run: Run) -> None:
     report = run(4, "too-early")
-    assert report["metrics"]["exposed"] == [0] * 4
+    assert report["metrics"]["exposed_reduction"] == [0] * 4
     assert "every: gradients equal one process" not in failed(report)
     assert failed(run(2, "too-early", microbatches=6)) == []
 
@@ -107,7 +107,7 @@ def test_what_has_parted_stays_apart(run: Run) -> None:
     for measured in (one, four):
         assert measured["drift"][0] == 0 < measured["drift"][1]
         assert measured["drift"][2:] == [0, 0]
-        assert measured["sent_bytes_once"][:2] == [0, 0] < measured["sent_bytes_once"][2:]
+        assert measured["dp_bytes_once"][:2] == [0, 0] < measured["dp_bytes_once"][2:]
     assert four["drift"][1] > one["drift"][1] / 2
 
 

@@ -18,9 +18,9 @@ def test_bytes_and_what_is_kept(run: Run, ranks: int, d: int, m: int) -> None:
     assert report["verdict"] == "pass", report
     measured, psi = report["metrics"], (12 * 12 + 12) * 8
     half, part = (d - 1) * psi // d, psi // d
-    assert measured["gradient_bytes"] == [psi] * ranks
+    assert measured["stage_gradient_bytes"] == [psi] * ranks
     for stage, halves in enumerate((2, 2, m + 1, 3 * m)):
-        assert measured[f"sent_bytes_{stage}"] == [halves * half] * ranks
+        assert measured[f"dp_bytes_{stage}"] == [halves * half] * ranks
         assert measured[f"reductions_{stage}"] == [m if stage >= 2 else 1] * ranks
     assert measured["kept_bytes_0"] == [2 * psi] * ranks
     # With a single backward ZeRO-1 has its part as soon as ZeRO-2.
@@ -48,7 +48,7 @@ def test_a_break_shows_as_declared_and_on_no_fewer_ranks(run: Run, name: str) ->
 def test_reducing_every_time_is_right_and_dear(run: Run) -> None:
     report = run(4, "reduces-every-time")
     assert failed(report) == ["ZeRO-1: halves of an all-reduce"]
-    assert report["metrics"]["sent_bytes_1"] == report["metrics"]["sent_bytes_2"]
+    assert report["metrics"]["dp_bytes_1"] == report["metrics"]["dp_bytes_2"]
 
 
 def test_an_overwritten_sum_is_not_seen_with_one_micro_batch(run: Run) -> None:

@@ -31,7 +31,7 @@ def test_the_ends_swap_the_table_once_a_step(run: Run, p: int, args: dict[str, i
     assert measured["boundary_bytes"] == [message * ((r > 0) + (r < p - 1)) for r in range(p)]
     assert [lack > 0 for lack in measured["missing"]] == ends
     assert measured["table_scale"] == pytest.approx(1)
-    assert measured["copy_gap"] == measured["start_gap"] == 0
+    assert measured["copy_gap"] == measured["copy_start_gap"] == 0
 
 
 def test_not_added_the_copies_drift_apart(run: Run) -> None:
@@ -63,7 +63,7 @@ def test_each_micro_batch_adds_again_what_was_added(run: Run) -> None:
 
 def test_other_dice_show_before_the_first_step(run: Run) -> None:
     report = run(2, "other-dice")
-    assert report["metrics"]["start_gap"] > 0.1
+    assert report["metrics"]["copy_start_gap"] > 0.1
     assert "both ends start from one table" in failed(report)
 
 
