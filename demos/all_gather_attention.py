@@ -12,23 +12,31 @@ The trick
     A gather takes P-1 times --hop; attending to a block without mask takes 1.
 
 Watch
-    sent_forward               bytes of K and V a rank sends in the forward
-    messages_forward            messages a rank sends in the forward: one for every other rank
-    sent_backward      bytes of dK and dV shares a rank sends home in the backward
-    sent_backward_by_head    bytes a rank sends in the backward by head: K and V again as well
-    kv_block_bytes (shared)  bytes of one rank's K and V
-    kv_alive                  bytes of gathered K and V alive while attention runs, all at once
-    kv_alive_by_head          bytes of gathered K and V alive by head: one here, one on its way
-    kv_kept                  bytes of gathered K and V that stay until the backward
-    kv_kept_by_head          bytes of gathered K and V that stay until the backward, by head
-    work                     visible pairs of query and key a rank attends to, for one head
-    time_attention (shared)  virtual time of the forward if K and V were there already
-    time_at_once (shared)    virtual time of the forward: gather, then attend
-    time_by_head (shared)    virtual time of the forward by head: the next one comes meanwhile
-    out_error (shared)       largest difference of the output from one process
-    q_grad_error (shared)    largest difference of the gradient of q from one process
-    kv_grad_error (shared)   largest difference of the gradients of k and v from one process
-    sdpa_error (shared)      difference of output and gradients from scaled_dot_product_attention
+    sent_forward (bytes, forward)            K and V that a rank sends: its own, to every other rank
+    messages_forward (messages, forward)     sent by a rank: one to every other
+    sent_backward (bytes, backward)          shares of dK and dV that a rank sends home; nothing is
+        gathered again
+    sent_backward_by_head (bytes, backward)  by head: K and V, gathered once more, and the shares of
+        dK and dV
+    kv_block_bytes (shared, bytes)           K and V of one rank's tokens
+    kv_alive (bytes, forward)                gathered K and V alive on a rank while attention runs,
+        all at once
+    kv_alive_by_head (bytes, forward)        gathered K and V alive on a rank by head: one here, one
+        on its way
+    kv_kept (bytes, forward)                 gathered K and V that stay on a rank until the
+        backward, its own block included
+    kv_kept_by_head (bytes, forward)         gathered K and V that stay on a rank until the
+        backward, by head
+    work (count, forward)                    visible pairs of query and key that a rank attends to,
+        for one head
+    time_attention (shared, ticks, forward)  of the slowest rank if K and V were there already
+    time_at_once (shared, ticks, forward)    gather, then attend
+    time_by_head (shared, ticks, forward)    by head: the next one comes meanwhile
+    out_error (shared, difference)           of the output from one process, largest
+    q_grad_error (shared, difference)        of the gradient of q from one process, largest
+    kv_grad_error (shared, difference)       of the gradients of k and v from one process, largest
+    sdpa_error (shared, difference)          of output and gradients from
+        scaled_dot_product_attention, largest
 
 Run
     quizkit demo all-gather-attention --gpus 4

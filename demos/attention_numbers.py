@@ -9,26 +9,42 @@ The trick
     on the way, so the bits differ, and tiles lie nearer to fp64. Forward; ranks share the heads.
 
 Watch
-    score_variance (shared)          of the scores q . k, over many pairs of rows of variance 1
-    score_variance_scaled (shared)   of the scores q . k divided by sqrt(d), over many pairs of rows
-    saturated (shared)         share of rows with a weight above 0.99, scores undivided
-    saturated_scaled (shared)  share of rows with a weight above 0.99, scores divided by sqrt(d)
-    gradient (shared)          length of the scores' gradient in the median row, scores undivided
-    gradient_scaled (shared)   the length of the scores' gradient in the median row, scores divided
-    exp_limit (shared)         least whole number whose exp is inf in this dtype
-    nan_rows_unsafe (shared)   NaN rows of softmax with no maximum taken off, scores shifted up
-    blind_rows (shared)        rows whose keys are all hidden; they are padding
-    nan_rows_inf (shared)      NaN rows where hidden scores are filled with -inf
-    nan_rows_1e9 (shared)      NaN rows where -1e9 is added to hidden scores
-    nan_rows_min (shared)      NaN rows where the dtype's least number is added to hidden scores
-    leak_min (shared)          weight of blind rows on hidden keys, the dtype's least number added
-    differ (shared)            share of outputs that tiles and whole matrices round differently
-    differ_tiles (shared)      share of outputs that tiles of --block and of twice that round apart
-    error_tiled (shared)       root mean square distance of tiles' outputs from fp64
-    error_plain (shared)       root mean square distance of whole matrices' outputs from fp64
-    error_torch (shared)       root mean square distance of torch's attention from fp64
-    alarms_rtol (shared)       outputs (tiles, whole matrices) that differ for allclose(rtol=1e-3)
-    alarms_both (shared)       outputs (tiles, whole matrices) that differ for rtol and atol 1e-2
+    score_variance (shared, value, forward)         of the scores q . k, over many pairs of rows of
+        variance 1
+    score_variance_scaled (shared, value, forward)  of the scores q . k divided by sqrt(d), over the
+        same pairs
+    saturated (shared, share, forward)              of rows with a weight above 0.99, scores
+        undivided
+    saturated_scaled (shared, share, forward)       of rows with a weight above 0.99, scores divided
+        by sqrt(d)
+    gradient (shared, norm, backward)               of the scores' gradient in the median row,
+        scores undivided
+    gradient_scaled (shared, norm, backward)        of the scores' gradient in the median row,
+        scores divided by sqrt(d)
+    exp_limit (shared, value)                       least whole number whose exp is inf in this
+        dtype
+    nan_rows_unsafe (shared, rows, forward)         of NaN if softmax takes no maximum off, scores
+        shifted up
+    blind_rows (shared, rows, forward)              whose keys are all hidden; they are padding
+    nan_rows_inf (shared, rows, forward)            of NaN where hidden scores are filled with -inf
+    nan_rows_1e9 (shared, rows, forward)            of NaN where -1e9 is added to hidden scores
+    nan_rows_min (shared, rows, forward)            of NaN where the dtype's least number is added
+        to hidden scores
+    leak_min (shared, share, forward)               of blind rows' weight on hidden keys, the
+        dtype's least number added
+    differ (shared, share, forward)                 of outputs that tiles and whole matrices round
+        differently
+    differ_tiles (shared, share, forward)           of outputs that tiles of --block and of twice
+        that round apart
+    error_tiled (shared, difference)                root mean square, of tiles' outputs from fp64
+    error_plain (shared, difference)                root mean square, of whole matrices' outputs
+        from fp64
+    error_torch (shared, difference)                root mean square, of the output of torch's
+        attention from fp64
+    alarms_rtol (shared, elements, forward)         outputs (tiles, whole matrices) that differ for
+        allclose(rtol=1e-3)
+    alarms_both (shared, elements, forward)         outputs (tiles, whole matrices) that differ for
+        rtol and atol 1e-2
 
 Run
     quizkit demo attention-numbers --gpus 1 --dtype fp16
@@ -47,6 +63,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 TOPIC = "attention"
+REGIME = ("dtype",)
 
 PAIRS = 8192
 
@@ -190,12 +207,12 @@ def main(
         "nan_rows_inf": shared(counted(nan_rows(filled))),
         "nan_rows_1e9": shared(counted(nan_rows(billion))),
         "nan_rows_min": shared(counted(nan_rows(least))),
-        "leak_min": shared(compared(leak)),
+        "leak_min": shared(compared(leak, floor=torch.finfo(narrow).eps)),
         "differ": shared(counted(differ / elements)),
         "differ_tiles": shared(counted(other_tiles / elements)),
-        "error_tiled": shared(compared(tiled_error)),
-        "error_plain": shared(compared(plain_error)),
-        "error_torch": shared(compared(torch_error)),
+        "error_tiled": shared(compared(tiled_error, floor=0)),
+        "error_plain": shared(compared(plain_error, floor=0)),
+        "error_torch": shared(compared(torch_error, floor=0)),
         "alarms_rtol": shared(counted(int(alarms_rtol))),
         "alarms_both": shared(counted(int(alarms_both))),
     }

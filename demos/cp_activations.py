@@ -10,24 +10,28 @@ The trick
     parallel ones.
 
 Watch
-    weight_bytes               bytes of weights a rank holds
-    kept_norms                 bytes norms keep for the backward; their outputs count at their users
-    kept_projections           bytes the products before and after attention keep for the backward
-    kept_attention             bytes attention itself keeps for the backward
-    kept_mlp                   bytes the MLP keeps for the backward
-    kept_logits                bytes the last norm, the logits and the loss keep for the backward
-    alone_norms (shared)       kept_norms on one rank with the whole sequence
-    alone_projections (shared) kept_projections on one rank with the whole sequence
-    alone_attention (shared)   kept_attention on one rank with the whole sequence
-    alone_mlp (shared)         kept_mlp on one rank with the whole sequence
-    alone_logits (shared)      kept_logits on one rank with the whole sequence
-    sent_attention             bytes a rank sends in the forward, inside attention
-    sent_elsewhere             bytes a rank sends in the forward, outside attention
-    sent_backward              bytes a rank sends in the backward, weights' gradients apart
-    loss_error (shared)        distance of the ranks' losses, added up, from one process, per token
-    input_grad_error (shared)  largest difference of the embedded tokens' gradient from one process
-    own_weight_error (shared)  largest difference of a rank's own weight gradients from one process
-    weight_grad_error (shared) largest difference of the summed weight gradients from one process
+    weight_bytes (bytes)                        weights that a rank holds, whole; no gradients, no
+        optimizer states
+    kept_norms (bytes, forward)                 kept by a rank's norms for the backward; their
+        outputs count at their users
+    kept_projections (bytes, forward)           kept by a rank's products before and after attention
+    kept_attention (bytes, forward)             kept by a rank's attention itself
+    kept_mlp (bytes, forward)                   kept by a rank's MLPs
+    kept_logits (bytes, forward)                kept by a rank's last norm, logits and loss
+    alone_norms (shared, bytes, forward)        kept_norms on one rank with the whole sequence
+    alone_projections (shared, bytes, forward)  kept_projections on one rank with the whole sequence
+    alone_attention (shared, bytes, forward)    kept_attention on one rank with the whole sequence
+    alone_mlp (shared, bytes, forward)          kept_mlp on one rank with the whole sequence
+    alone_logits (shared, bytes, forward)       kept_logits on one rank with the whole sequence
+    sent_attention (bytes, forward)             sent by a rank inside attention
+    sent_elsewhere (bytes, forward)             sent by a rank outside attention
+    sent_backward (bytes, backward)             sent by a rank, the sum of weights' gradients apart
+    loss_error (shared, difference)             of the ranks' losses, added up, from one process,
+        per token
+    input_grad_error (shared, difference)       of the embedded tokens' gradient from one process
+    own_weight_error (shared, difference)       of a rank's own weight gradients from one process,
+        largest
+    weight_grad_error (shared, difference)      of the summed weight gradients from one process
 
 Run
     quizkit demo cp-activations --gpus 4

@@ -13,33 +13,41 @@ The trick
     Transfers are free here.
 
 Watch
-    work_contiguous                  contiguous: pairs of query and key a rank computes for one
-                                     head, all of a tile unless the mask hides it as a whole; with
-                                     tiles of 1 just the visible pairs
-    work_zigzag                      zigzag: pairs of query and key a rank computes for one head
-    work_striped                     striped: pairs of query and key a rank computes for one head
-    work_per_document                each document zigzag: pairs a rank computes for one head
-    imbalance_contiguous (shared)    contiguous: the largest work of a rank over the mean
-    imbalance_zigzag (shared)        zigzag: the largest work of a rank over the mean
-    imbalance_striped (shared)       striped: the largest work of a rank over the mean
-    imbalance_per_document (shared)  each document zigzag: the largest work over the mean
-    lockstep_contiguous (shared)     contiguous: largest work of each ring step, added up, over the
-                                     mean: the price if all ranks wait for the slowest of every step
-    lockstep_zigzag (shared)         zigzag: largest work of each ring step, added up, over the mean
-    lockstep_striped (shared)        striped: largest work of each ring step, added up, over the
-                                     mean
-    lockstep_per_document (shared)   each document zigzag: largest work of each ring step, added up,
-                                     over the mean
-    makespan_contiguous (shared)     contiguous: virtual time of a ring whose ranks wait for their
-                                     next block only; a block without mask takes 1
-    makespan_zigzag (shared)         zigzag: virtual time of a ring without lockstep
-    makespan_striped (shared)        striped: virtual time of a ring without lockstep
-    makespan_per_document (shared)   each document zigzag: virtual time of a ring without lockstep
-    visible_pairs (shared)           pairs the mask lets through, for one head: all ranks together
-    error (shared)                   largest difference, over all layouts, of the output and the
-                                     gradients of q, k and v from one process
-    sdpa_error (shared)              largest difference, over all layouts, of output and gradients
-                                     from torch's scaled_dot_product_attention
+    work_contiguous (count, forward)                 contiguous: pairs of query and key that a rank
+        computes for one head, all of a tile unless the mask hides it as a whole; with tiles of 1
+        just the visible pairs
+    work_zigzag (count, forward)                     zigzag: pairs of query and key that a rank
+        computes for one head
+    work_striped (count, forward)                    striped: pairs of query and key that a rank
+        computes for one head
+    work_per_document (count, forward)               each document zigzag: pairs of query and key
+        that a rank computes for one head
+    imbalance_contiguous (shared, ratio, forward)    contiguous: largest work of a rank over the
+        mean
+    imbalance_zigzag (shared, ratio, forward)        zigzag: largest work of a rank over the mean
+    imbalance_striped (shared, ratio, forward)       striped: largest work of a rank over the mean
+    imbalance_per_document (shared, ratio, forward)  each document zigzag: largest work of a rank
+        over the mean
+    lockstep_contiguous (shared, ratio, forward)     contiguous: largest work of each ring step,
+        added up, over the mean of the ranks' work: the price if all wait for the slowest of every
+        step
+    lockstep_zigzag (shared, ratio, forward)         zigzag: largest work of each ring step, added
+        up, over the mean of the ranks' work
+    lockstep_striped (shared, ratio, forward)        striped: largest work of each ring step, added
+        up, over the mean of the ranks' work
+    lockstep_per_document (shared, ratio, forward)   each document zigzag: largest work of each ring
+        step, added up, over the mean of the ranks' work
+    makespan_contiguous (shared, ticks, forward)     contiguous: a ring whose ranks wait for their
+        next block only; a block without mask takes 1, transfers nothing
+    makespan_zigzag (shared, ticks, forward)         zigzag: a ring without lockstep
+    makespan_striped (shared, ticks, forward)        striped: a ring without lockstep
+    makespan_per_document (shared, ticks, forward)   each document zigzag: a ring without lockstep
+    visible_pairs (shared, count, forward)           pairs the mask lets through, for one head: all
+        ranks together
+    error (shared, difference)                       of output and gradients of q, k and v from one
+        process, worst layout
+    sdpa_error (shared, difference)                  of output and gradients from
+        scaled_dot_product_attention, worst layout
 
 Run
     quizkit demo cp-layouts --gpus 4

@@ -11,28 +11,36 @@ The trick
     heads of a group share each tile of K and V that is loaded.
 
 Watch
-    out_error (shared)      largest difference of either version from plain attention, in fp64
-    grad_error (shared)     largest error of dq, dk, dv: torch's backward on version 2's out, lse
-    sdpa_error (shared)     largest difference of either version from torch's attention
-    traffic_plain (shared)  elements loaded and stored by plain attention, over all heads
-    flops_plain (shared)    FLOPs of plain attention's matrix products, over all heads
-    traffic_v1 (shared)     elements loaded and stored by version 1, over all heads
-    q_loads_v1 (shared)     elements of queries that version 1 loads, over all heads
-    kv_loads_v1 (shared)    elements of keys and values that version 1 loads, over all heads
-    o_loads_v1 (shared)     elements of outputs that version 1 loads, over all heads
-    o_stores_v1 (shared)    elements of outputs that version 1 stores, over all heads
-    divisions_v1 (shared)   elements of outputs that version 1 divides, over all heads
-    tiles_v1 (shared)       tiles of scores that version 1 computes, over all heads
-    flops_v1 (shared)       FLOPs of version 1's matrix products, over all heads
-    traffic_v2 (shared)     elements loaded and stored by version 2, over all heads
-    q_loads_v2 (shared)     elements of queries that version 2 loads, over all heads
-    kv_loads_v2 (shared)    elements of keys and values that version 2 loads, over all heads
-    o_loads_v2 (shared)     elements of outputs that version 2 loads: none
-    o_stores_v2 (shared)    elements of outputs that version 2 stores, over all heads
-    divisions_v2 (shared)   elements of outputs that version 2 divides, over all heads
-    tiles_v2 (shared)       tiles of scores that version 2 computes (a packed group's is one)
-    flops_v2 (shared)       FLOPs of version 2's matrix products, over all heads
-    on_chip (shared)        most elements version 2 held on chip at once: q, k, v, out, scores
+    out_error (shared, difference)             of either version from plain attention, in fp64,
+        largest
+    grad_error (shared, difference)            of dq, dk, dv from plain attention: torch's backward
+        on version 2's out, lse
+    sdpa_error (shared, difference)            of either version from torch's attention, largest
+    traffic_plain (shared, elements, forward)  loaded and stored by plain attention, over all heads
+    flops_plain (shared, FLOPs, forward)       of plain attention's matrix products, over all heads,
+        hidden pairs included
+    traffic_v1 (shared, elements, forward)     loaded and stored by version 1, over all heads
+    q_loads_v1 (shared, elements, forward)     queries that version 1 loads, over all heads
+    kv_loads_v1 (shared, elements, forward)    keys and values that version 1 loads, over all heads
+    o_loads_v1 (shared, elements, forward)     outputs that version 1 loads, over all heads
+    o_stores_v1 (shared, elements, forward)    outputs that version 1 stores, over all heads
+    divisions_v1 (shared, elements, forward)   outputs that version 1 divides, over all heads
+    tiles_v1 (shared, blocks, forward)         tiles of scores that version 1 computes, over all
+        heads
+    flops_v1 (shared, FLOPs, forward)          of version 1's matrix products, over all heads; tiles
+        wholly ahead are left out under --causal
+    traffic_v2 (shared, elements, forward)     loaded and stored by version 2, over all heads
+    q_loads_v2 (shared, elements, forward)     queries that version 2 loads, over all heads
+    kv_loads_v2 (shared, elements, forward)    keys and values that version 2 loads, over all heads
+    o_loads_v2 (shared, elements, forward)     outputs that version 2 loads, over all heads: none
+    o_stores_v2 (shared, elements, forward)    outputs that version 2 stores, over all heads
+    divisions_v2 (shared, elements, forward)   outputs that version 2 divides, over all heads
+    tiles_v2 (shared, blocks, forward)         tiles of scores that version 2 computes, over all
+        heads; a packed group's is one
+    flops_v2 (shared, FLOPs, forward)          of version 2's matrix products, over all heads; tiles
+        wholly ahead are left out under --causal
+    on_chip (shared, elements, forward)        most that version 2 held on chip at once: q, k, v,
+        out, scores; no row's maximum or sum
 
 Run
     quizkit demo flash --gpus 2

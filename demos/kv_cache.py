@@ -12,20 +12,31 @@ The trick
     The prompt goes through at once, then token follows token.
 
 Watch
-    bytes_mha           bytes of a rank's bf16 cache at the end, all layers, a key head a query head
-    bytes_gqa           bytes of a rank's bf16 cache at the end, all layers, with --kv-heads
-    bytes_mqa           bytes of a rank's bf16 cache at the end, all layers, with one key head
-    bytes_mla           bytes of a rank's bf16 cache at the end, all layers, latent and RoPE key
-    token_bytes_mha     bytes of a token on a rank, one layer, if each query head has a key head
-    token_bytes_gqa     bytes of a token on a rank, one layer, with key heads from --kv-heads
-    token_bytes_mqa     bytes of a token on a rank, one layer, with one key head
-    token_bytes_mla     bytes of a token on a rank, one layer, with a latent and a RoPE key
-    heads_kept_gqa      key heads in a rank's cache; over all ranks they may exceed kv_heads
-    projected_cached    tokens of one sequence and layer whose keys and values were computed
-    projected_uncached  tokens whose keys and values were computed if no step keeps any
-    expanded_plain      tokens of one sequence and layer rebuilt from latents, plain MLA
-    expanded_absorbed   tokens of one sequence and layer rebuilt from latents, absorbed MLA
-    decode_error        largest difference from the whole sequence in one process, fp64, all kinds
+    bytes_mha (bytes, forward)            a rank's bf16 cache at the end, all layers, a key head a
+        query head
+    bytes_gqa (bytes, forward)            a rank's bf16 cache at the end, all layers, with
+        --kv-heads
+    bytes_mqa (bytes, forward)            a rank's bf16 cache at the end, all layers, with one key
+        head
+    bytes_mla (bytes, forward)            a rank's bf16 cache at the end, all layers, latent and
+        RoPE key
+    token_bytes_mha (bytes, forward)      of a token on a rank, one layer, bf16, if each query head
+        has a key head
+    token_bytes_gqa (bytes, forward)      of a token on a rank, one layer, bf16, with key heads from
+        --kv-heads
+    token_bytes_mqa (bytes, forward)      of a token on a rank, one layer, bf16, with one key head
+    token_bytes_mla (bytes, forward)      of a token on a rank, one layer, bf16, latent and RoPE key
+    heads_kept_gqa (count, forward)       key heads in a rank's cache; over all ranks they may
+        exceed kv_heads
+    projected_cached (tokens, forward)    of one sequence and layer whose keys and values were
+        computed
+    projected_uncached (tokens, forward)  of one sequence and layer whose keys and values were
+        computed if no step keeps any
+    expanded_plain (tokens, forward)      of one sequence and layer rebuilt from latents, plain MLA
+    expanded_absorbed (tokens, forward)   of one sequence and layer rebuilt from latents, absorbed
+        MLA
+    decode_error (shared, difference)     of outputs from the whole sequence in one process, fp64,
+        all kinds, largest
 
 Run
     quizkit demo kv-cache --gpus 4
@@ -33,8 +44,8 @@ Run
     torchrun --nproc-per-node 4 demos/kv_cache.py
 """
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run
-from _bench import all_reduce, device, max_error, rank, ranks
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import all_reduce, device, everyone, max_error, rank, ranks
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -232,8 +243,7 @@ def main(
         check(f"{kind}: every token adds the same", kept, "==", grown * seq)
         metrics[f"bytes_{kind}"] = counted(kept)
         metrics[f"token_bytes_{kind}"] = counted(grown // (layers * batch))
-    # Of several numbers, torch's largest is NaN if one of them is.
-    return metrics | {"decode_error": compared(torch.tensor(errors).max().item())}
+    return metrics | {"decode_error": shared(compared(everyone(errors).max().item()))}
 
 
 def one_process(x, layers):

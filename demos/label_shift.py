@@ -12,19 +12,23 @@ The trick
     values, make activations' gradients whole, not those of weights.)
 
 Watch
-    mistaken             targets of a sequence that a shift on this rank takes from elsewhere
-    lost                 targets of a sequence that a shift on this rank loses to another one
-    targets              tokens of this rank with a target: the next one, unless it is a prompt's
-    weight               weight of this rank's targets in the loss, over that in one process
-    nan_by_mean          1 if torch's mean over this rank's own targets is NaN
-    loss_error (shared)  distance of the sum of all ranks' losses from one process's loss
-    grad_error (shared)  largest difference from one process: gradient summed over all ranks
-    own_error            largest difference from one process: this rank's gradient, nothing summed
-    dp_error             largest difference from one process: gradient summed over the ranks that
-                         hold the same shard of other sequences
-    cp_error             largest difference from one process: gradient summed over the ranks that
-                         share a sequence
-    drift                after a step, distance of this rank's weights from rank 0's
+    mistaken (tokens)                targets of a sequence that a shift on this rank takes from
+        elsewhere
+    lost (tokens)                    targets of a sequence that a shift on this rank loses to
+        another one
+    targets (tokens)                 tokens of this rank with a target: the next one, unless it is a
+        prompt's
+    weight (ratio)                   weight of one of this rank's targets in the loss, over that in
+        one process
+    nan_by_mean (yes/no)             1 if torch's mean over this rank's own targets is NaN, else 0
+    loss_error (shared, difference)  of the sum of all ranks' losses from one process's loss
+    grad_error (shared, difference)  of the gradient summed over all ranks from one process
+    own_error (difference)           of this rank's gradient, nothing summed, from one process
+    dp_error (difference)            of the gradient summed over the ranks that hold the same shard
+        of other sequences, from one process
+    cp_error (difference)            of the gradient summed over the ranks that share a sequence,
+        from one process
+    drift (difference)               of this rank's weights from rank 0's
 
 Run
     quizkit demo label-shift --gpus 4
@@ -42,6 +46,7 @@ from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 from torch.nn.utils import parameters_to_vector
 
 TOPIC = "cp"
+REGIME = ("layout",)
 IGNORE = -100  # the label that torch's cross_entropy leaves out
 RATE = 0.1  # of plain SGD
 

@@ -12,16 +12,20 @@ The trick
     are no gradients. Left out: blocks still to be found after their last reader, and eviction.
 
 Watch
-    utilisation_paged (shared)     tokens / slots taken: sequences of each length up to --longest
-    utilisation_reserved (shared)  tokens / slots taken if each sequence reserves --longest slots
-    empty_most (shared)            most empty slots of any sequence up to --longest, paged
-    blocks_samples (shared)        blocks that samples of one prompt name, --steps tokens after it
-    blocks_copied (shared)                blocks copied before a write, as others still read them
-    hit_tokens (shared)            prompt tokens a late request finds; --common are as in the first
-    blocks_left (shared)           blocks not free when everybody is gone
-    alone_error (shared)            second request: largest difference from one process, no cache
-    fork_error (shared)            samples of the first request: their difference from one process
-    hit_error (shared)             late request: largest difference from one process, no cache
+    utilisation_paged (shared, share)     tokens of slots taken: sequences of each length up to
+        --longest
+    utilisation_reserved (shared, share)  tokens of slots taken if each sequence reserves --longest
+        slots
+    empty_most (shared, tokens)           most empty slots of any sequence up to --longest, paged
+    blocks_samples (shared, blocks)       named by samples of one prompt, --steps tokens after it,
+        each once
+    blocks_copied (shared, blocks)        copied before a write, as others still read them
+    hit_tokens (shared, tokens)           of its prompt that a late request finds; --common are as
+        in the first
+    blocks_left (shared, blocks)          not free when everybody is gone
+    alone_error (shared, difference)      second request: from one process without a cache, largest
+    fork_error (shared, difference)       samples of the first request: from one process, largest
+    hit_error (shared, difference)        late request: from one process without a cache, largest
 
 Run
     quizkit demo paged-cache --gpus 4

@@ -11,23 +11,30 @@ The trick
     all codes everywhere sends (N-1)n bytes: from N = 8 on no less than fp32's ring.
 
 Watch
-    sent_bytes_fp32        bytes this rank sends by the ring in fp32, for the whole gradient
-    sent_bytes_fp16        bytes this rank sends by the ring in fp16
-    sent_bytes_codes       bytes this rank sends by a ring that adds int8 codes
-    sent_bytes_hops        bytes this rank sends by a ring that rounds at every hop, with scales
-    sent_bytes_owner       bytes this rank sends if a chunk's owner adds it up, with scales
-    sent_bytes_all         bytes this rank sends if every rank's codes go to every rank
-    wrapped (shared)       entries of the int8 ring that are not the sum of the codes
-    first_entry (shared)   the int8 ring's sum of codes that are 127 on every rank
-    error_fp16 (shared)    relative distance from the exact mean: fp16
-    error_wrapped (shared) relative distance from the exact mean: int8 codes that wrap
-    error_room (shared)    relative distance from the exact mean: codes with N times the scale
-    error_hops (shared)    relative distance from the exact mean: rounding at every hop
-    error_owner (shared)   relative distance from the exact mean: rounding before and after it
-    error_all (shared)     relative distance from the exact mean: rounding once
-    hook_error             difference of our fp16 hook's gradient from torch's fp16_compress_hook's
-    takes_flag (shared)    how many of compression= and comm_hook= DDP(model, ...) does not refuse
-    strangers (shared)     ranks whose results are not bit for bit those of rank 0
+    sent_bytes_fp32 (bytes, sent)       by this rank in a ring in fp32, for the whole gradient
+    sent_bytes_fp16 (bytes, sent)       by this rank in a ring in fp16
+    sent_bytes_codes (bytes, sent)      by this rank in a ring that adds int8 codes
+    sent_bytes_hops (bytes, sent)       by this rank in a ring that rounds at every hop, with scales
+    sent_bytes_owner (bytes, sent)      by this rank if a chunk's owner adds it up, with scales
+    sent_bytes_all (bytes, sent)        by this rank if every rank's codes go to every rank, with
+        scales
+    wrapped (shared, elements)          entries of the int8 ring that are not the sum of the codes
+    first_entry (shared, value)         the int8 ring's sum of codes that are 127 on every rank
+    error_fp16 (shared, difference)     relative, of the mean from the exact one: fp16
+    error_wrapped (shared, difference)  relative, of the mean from the exact one: int8 codes that
+        wrap
+    error_room (shared, difference)     relative, of the mean from the exact one: codes with N times
+        the scale
+    error_hops (shared, difference)     relative, of the mean from the exact one: rounding at every
+        hop
+    error_owner (shared, difference)    relative, of the mean from the exact one: rounding before
+        and after it
+    error_all (shared, difference)      relative, of the mean from the exact one: rounding once
+    same_as_hook (yes/no)               whether our fp16 hook's gradient is torch's
+        fp16_compress_hook's, bit for bit
+    takes_flag (shared, count)          how many of compression= and comm_hook= DDP(model, ...) does
+        not refuse
+    strangers (shared, ranks)           whose results are not bit for bit those of rank 0
 
 Run
     quizkit demo quantised-sum --gpus 4
@@ -35,7 +42,7 @@ Run
     torchrun --nproc-per-node 4 demos/quantised_sum.py
 """
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, counted, identical, refuse, run, shared
 from _bench import all_gather, device, everyone, exchange, max_error, rank, ranks, ring_gather
 from _bench import ring_sum, wire
 
@@ -201,8 +208,8 @@ def main(
         "sent_bytes_all": counted(sent["all"]),
         "wrapped": shared(counted(unlike("wrapped"))),
         "first_entry": shared(counted(int(totals["wrapped"][0]))),
-        **{f"error_{name}": shared(compared(error(means[name]))) for name in [*sums][1:]},
-        "hook_error": compared(max_error(ours, theirs)),
+        **{f"error_{name}": shared(compared(error(means[name]), floor=0)) for name in [*sums][1:]},
+        "same_as_hook": identical(torch.equal(ours, theirs)),
         "takes_flag": shared(counted(accepted(["compression", "comm_hook"]))),
         "strangers": shared(counted(differ)),
     }

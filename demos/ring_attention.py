@@ -10,19 +10,23 @@ The trick
     neighbours any more, and RoPE must go by where they really stand.
 
 Watch
-    sent_forward               bytes of K and V that a rank handed to the wire in the forward
-    messages_forward            messages of a rank in the forward: one for each block passed on
-    sent_backward      bytes a rank sends backward: K and V again, gradients a hop further
-    kv_blocks_held           most K/V blocks alive in the forward's ring (the layer's inputs apart)
-    kv_block_bytes (shared)  bytes of one rank's K and V
-    work                     visible pairs of query and key a rank attends to, for one head: all
-        ranks together have S(S+1)/2 under a causal mask, S*S without
-    imbalance (shared)       the largest work of a rank over the mean of all
-    time_forward (shared)    virtual time until the last rank is through the forward: a block takes
-        its visible share of 1, a message takes `transfer`
-    out_error (shared)       largest difference of outputs from plain attention, whole sequence
-    grad_error (shared)      largest difference of q's, k's and v's gradients from plain attention
-    sdpa_error (shared)      largest difference of outputs and gradients from torch's attention
+    sent_forward (bytes, forward)          K and V that a rank sends
+    messages_forward (messages, forward)   sent by a rank: one for each block passed on
+    sent_backward (bytes, backward)        sent by a rank: K and V again, their gradients a hop
+        further
+    kv_blocks_held (blocks, forward)       most K/V blocks alive in a rank's ring; the layer's
+        inputs do not count
+    kv_block_bytes (shared, bytes)         K and V of one rank's tokens
+    work (count, forward)                  visible pairs of query and key that a rank attends to,
+        for one head: all ranks together have S(S+1)/2 under a causal mask, S*S without
+    imbalance (shared, ratio, forward)     largest work of a rank over the mean
+    time_forward (shared, ticks, forward)  until the last rank is through: a block takes its visible
+        share of 1, a message takes `transfer`
+    out_error (shared, difference)         of outputs from plain attention over the whole sequence,
+        largest
+    grad_error (shared, difference)        of the gradients of q, k and v from plain attention,
+        largest
+    sdpa_error (shared, difference)        of outputs and gradients from torch's attention, largest
 
 Run
     quizkit demo ring-attention --gpus 4
@@ -41,6 +45,7 @@ import torch
 from torch import Tensor
 
 TOPIC = "cp"
+REGIME = ("causal", "layout")
 
 
 def forward(q: Tensor, k: Tensor, v: Tensor, visits: list, clock=None):

@@ -12,26 +12,42 @@ The trick
     "Narrow": the inputs' dtype; "wide": fp32, or fp64 for fp32. No mask. Kernels round at the end.
 
 Watch
-    differ (shared)             share of outputs, as written, whose bits are not one kernel's
-    reordered (shared)          share of wide outputs whose bits change in another rank's order
-    reordered_written (shared)  share of outputs, as written, that change in another rank's order
-    reordered_narrow (shared)   share of outputs that change in another's order if kept narrow
-    rerun_differ (shared)       outputs and gradients that change when the same ring runs again
-    row_sum_off (shared)        lse kept narrow: how far from 1 backward's weights of a row add up
-    exact_error (shared)        the ring in fp64 against torch's attention, output and gradients
-    sent_backward         bytes a rank sends in the backward, dK and dV wide
-    sent_backward_narrow  bytes a rank sends in the backward, dK and dV narrow
-    torch_ring (shared)         1: torch's own ring was compared; 0: none to call, nothing checked
-    error_one (shared)          relative rms error, against fp64, of one kernel over whole rows
-    error_wide (shared)         relative rms error of the ring's output, all it keeps wide
-    error_narrow (shared)       relative rms error of the ring's output, partial outputs narrow
-    error_lse (shared)          relative rms error of the ring's output, lse alone narrow
-    grad_one (shared)           relative rms error of the worst of dq, dk and dv: one kernel
-    grad_wide (shared)          relative rms error of the worst of dq, dk and dv: ring, all wide
-    grad_narrow (shared)        relative rms error of the worst of dq, dk, dv: ring, sums narrow
-    grad_lse (shared)           relative rms error of the worst of dq, dk, dv: ring, lse narrow
-    torch_exact (shared)        torch's ring in fp64 against torch's attention
-    error_torch (shared)        relative rms error of the output of torch's ring, inputs' dtype
+    differ (shared, share, forward)             of outputs, as written, whose bits are not one
+        kernel's
+    reordered (shared, share, forward)          of outputs kept wide whose bits change in another
+        rank's order
+    reordered_written (shared, share, forward)  of outputs kept wide that change in another's order
+        as they are written
+    reordered_narrow (shared, share, forward)   of outputs kept narrow that change in another rank's
+        order
+    rerun_differ (shared, elements)             outputs and gradients that change when the same ring
+        runs again
+    row_sum_off (shared, difference)            lse kept narrow: weights of a row, added up, from 1,
+        largest
+    exact_error (shared, difference)            of the ring in fp64 from torch's attention, output
+        and gradients
+    sent_backward (bytes, backward)             sent by a rank, dK and dV wide
+    sent_backward_narrow (bytes, backward)      sent by a rank, dK and dV narrow
+    torch_ring (shared, yes/no)                 1 if torch's own ring was compared; 0: none to call,
+        nothing checked
+    error_one (shared, difference)              relative rms of the output of one kernel over whole
+        rows, from fp64
+    error_wide (shared, difference)             relative rms of the ring's output, all it keeps wide
+    error_narrow (shared, difference)           relative rms of the ring's output, partial outputs
+        kept narrow
+    error_lse (shared, difference)              relative rms of the ring's output, lse alone kept
+        narrow
+    grad_one (shared, difference)               relative rms of the worst of dq, dk and dv: one
+        kernel
+    grad_wide (shared, difference)              relative rms of the worst of dq, dk and dv: ring,
+        all wide
+    grad_narrow (shared, difference)            relative rms of the worst of dq, dk and dv: ring,
+        sums kept narrow
+    grad_lse (shared, difference)               relative rms of the worst of dq, dk and dv: ring,
+        lse kept narrow
+    torch_exact (shared, difference)            of torch's ring in fp64 from torch's attention
+    error_torch (shared, difference)            relative rms of the output of torch's ring, inputs'
+        dtype
 
 Run
     quizkit demo ring-rounding --gpus 4
@@ -195,19 +211,20 @@ def main(
         "reordered_written": shared(counted(shares[1].item())),
         "reordered_narrow": shared(counted(shares[2].item())),
         "rerun_differ": shared(counted(rerun_differ)),
-        "row_sum_off": shared(compared(row_sum_off)),
+        "row_sum_off": shared(compared(row_sum_off, floor=0)),
         "exact_error": shared(compared(exact_error)),
         "sent_backward": counted(bytes_wide),
         "sent_backward_narrow": counted(bytes_narrow),
         "torch_ring": shared(counted(int(theirs[0] is not None))),
     }
-    metrics |= {f"error_{x}": shared(compared(y)) for x, y in errors.items()}
-    metrics |= {f"grad_{x}": shared(compared(y)) for x, y in grads.items()}
+    metrics |= {f"error_{x}": shared(compared(y, floor=0)) for x, y in errors.items()}
+    metrics |= {f"grad_{x}": shared(compared(y, floor=0)) for x, y in grads.items()}
     if theirs[0] is not None and theirs[1] is not None:
         torch_exact = largest(max_error(theirs[0], truth))
         check("in fp64 torch's ring is full attention", torch_exact, "<", 1e-12)
         metrics["torch_exact"] = shared(compared(torch_exact))
-        metrics["error_torch"] = shared(compared(relative_errors(theirs[1], truth)[0]))
+        error_torch, *_ = relative_errors(theirs[1], truth)
+        metrics["error_torch"] = shared(compared(error_torch, floor=0))
     return metrics
 
 

@@ -11,17 +11,19 @@ The trick
     (RoPE, overlap and a backward that keeps no blocks are in `ring-attention`: here autograd does.)
 
 Watch
-    heads_held            query heads of a rank inside attention
-    tokens_held           tokens whose queries a rank has inside attention
-    work_all_heads        visible pairs of query and key a rank attends to, in all its heads
-    own_kv_bytes              bytes of K and V of a rank's own tokens, all heads
-    heads_near            bytes a rank's all-to-alls send in the forward, inside its node
-    heads_far             bytes a rank's all-to-alls send in the forward, to other nodes
-    ring_near             bytes of K and V a rank passes on in the forward, inside its node
-    ring_far              bytes of K and V a rank passes on in the forward, to another node
-    out_error             largest difference of a rank's output from one process
-    grad_error            largest difference of the gradients of q, k and v from one process
-    sdpa_error            output and gradients against torch's attention over the whole sequence
+    heads_held (count, forward)      query heads of a rank inside attention
+    tokens_held (tokens, forward)    tokens whose queries a rank has inside attention
+    work_all_heads (count, forward)  visible pairs of query and key that a rank attends to, all its
+        heads
+    own_kv_bytes (bytes)             K and V of a rank's own tokens, all heads
+    heads_near (bytes, forward)      sent by a rank's all-to-alls inside its node
+    heads_far (bytes, forward)       sent by a rank's all-to-alls to other nodes
+    ring_near (bytes, forward)       K and V that a rank passes on inside its node
+    ring_far (bytes, forward)        K and V that a rank passes on to another node
+    out_error (shared, difference)   of the output from one process, largest
+    grad_error (shared, difference)  of the gradients of q, k and v from one process, largest
+    sdpa_error (shared, difference)  of output and gradients from torch's attention over the whole
+        sequence
 
 Run
     quizkit demo ring-ulysses --gpus 4
@@ -33,13 +35,14 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Literal
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
 from _bench import broadcast, device, everyone, exchange, max_error, rank, ranks, wire
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 TOPIC = "cp"
+REGIME = ("inside",)
 
 
 def two_dimensions(seq, place, q, k, v):
@@ -222,9 +225,9 @@ def main(
         "heads_far": counted(sent["heads_far"]),
         "ring_near": counted(sent["ring_near"]),
         "ring_far": counted(sent["ring_far"]),
-        "out_error": compared(out_error),
-        "grad_error": compared(worst(gradients)),
-        "sdpa_error": compared(sdpa_error),
+        "out_error": shared(compared(everyone(out_error).max().item())),
+        "grad_error": shared(compared(everyone(gradients).max().item())),
+        "sdpa_error": shared(compared(everyone(sdpa_error).max().item())),
     }
 
 

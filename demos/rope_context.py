@@ -10,23 +10,25 @@ The trick
     grow with the place, bf16 has 8 bits: ids stay integers, angles fp32, cos and sin are rounded.
 
 Watch
-    rope_messages             messages and collectives to turn q and k, forward and backward
-    attention_messages        messages and collectives of attention, which gathers K and V
-    out_error                 largest difference of my outputs from one process
-    grad_error                largest difference of my q's, k's and v's gradients from one process
-    slice_error               how far my outputs are off by rows r * n to (r + 1) * n of a table
-    from_zero_error               how far my outputs are off if every rank counts from 0
-    shift_error               how far my outputs are off if all places move on by 1000
-    keys_shift_error          how far my outputs are off if only the keys' places move by 1000
-    mixed_error               how far my outputs are off with the other pairing, same weights
-    rearranged_error          how far outputs are off: other pairing, W_q and W_k rearranged to suit
-    keys_rearranged_error     how far outputs are off: other pairing, W_k alone rearranged
-    longest_wave (shared)     tokens until the slowest pair has turned once
-    distinct_bf16 (shared)    different numbers that ids 0 to context - 1 make in bf16
-    first_lost_bf16 (shared)  the first id that bf16 cannot hold (-1: none)
-    all_bf16_error (shared)   largest error of cos and sin: ids, speeds and angles in bf16
-    ids_bf16_error (shared)   largest error of cos and sin: ids alone in bf16, angles in fp32
-    cast_error (shared)       largest error of cos and sin: angles in fp32, the result in bf16
+    rope_messages (messages, both)       and collectives of a rank to turn q and k
+    attention_messages (messages, both)  and collectives of a rank's attention, which gathers K and
+        V
+    out_error (shared, difference)       of outputs from one process, largest
+    grad_error (shared, difference)      of the gradients of q, k and v from one process, largest
+    slice_error (difference)             of my outputs by rows r * n to (r + 1) * n of a table
+    from_zero_error (difference)         of my outputs if every rank counts from 0
+    shift_error (difference)             of my outputs if all places move on by 1000
+    keys_shift_error (difference)        of my outputs if only the keys' places move by 1000
+    mixed_error (difference)             of my outputs with the other pairing, same weights
+    rearranged_error (difference)        of my outputs: other pairing, W_q and W_k rearranged to
+        suit
+    keys_rearranged_error (difference)   of my outputs: other pairing, W_k alone rearranged
+    longest_wave (shared, tokens)        until the slowest pair has turned once
+    distinct_bf16 (shared, count)        different numbers that ids 0 to context - 1 make in bf16
+    first_lost_bf16 (shared, index)      the first id that bf16 cannot hold (-1: none)
+    all_bf16_error (shared, difference)  of cos and sin, largest: ids, speeds and angles in bf16
+    ids_bf16_error (shared, difference)  of cos and sin, largest: ids alone in bf16, angles in fp32
+    cast_error (shared, difference)      of cos and sin, largest: angles in fp32, the result in bf16
 
 Run
     quizkit demo rope-context --gpus 4
@@ -38,12 +40,13 @@ from types import SimpleNamespace
 from typing import Literal
 
 from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
-from _bench import all_gather, all_reduce, device, max_error, rank, ranks, wire
+from _bench import all_gather, all_reduce, device, everyone, max_error, rank, ranks, wire
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 TOPIC = "attention"
+REGIME = ("layout",)
 
 
 def rope(x, ids, how, pairing):
@@ -209,15 +212,15 @@ def main(
     return {
         "rope_messages": counted(all_sent - attended),
         "attention_messages": counted(attended),
-        "out_error": compared(out_error),
-        "grad_error": compared(grad_error),
+        "out_error": shared(compared(everyone(out_error).max().item())),
+        "grad_error": shared(compared(everyone(grad_error).max().item())),
         **{f"{name}_error": compared(error) for name, error in errors.items()},
         "longest_wave": shared(counted(walk_longest_wave(how))),
         "distinct_bf16": shared(counted(distinct)),
         "first_lost_bf16": shared(counted(first_lost)),
-        "all_bf16_error": shared(compared(rounded["all"])),
-        "ids_bf16_error": shared(compared(rounded["ids"])),
-        "cast_error": shared(compared(rounded["cast"])),
+        "all_bf16_error": shared(compared(rounded["all"], floor=0)),
+        "ids_bf16_error": shared(compared(rounded["ids"], floor=0)),
+        "cast_error": shared(compared(rounded["cast"], floor=0)),
     }
 
 

@@ -11,23 +11,26 @@ The trick
     feedback, all that was sent and the residual make up all gradients there were.
 
 Watch
-    sent_bytes_dense            bytes this rank sends in one step by the dense ring, fp32
-    sent_bytes_sparse           bytes this rank sends in one step by the gathered pairs
-    entries_in_sum (shared)     different entries in the last sum, of k from each rank
-    moved_plain (shared)        weights that ever moved without feedback
-    moved_feedback (shared)     weights that ever moved with feedback
-    distance_start (shared)     distance of the first weights from the optimum of the mean loss
-    distance_dense (shared)     distance from the optimum at the end, if all entries are sent
-    distance_plain (shared)     distance from the optimum at the end, top-k without feedback
-    distance_feedback (shared)  distance from the optimum at the end, top-k with feedback; a smaller
-                                lr, given the steps it needs, ends nearer
-    lost_share_plain            share of all this rank's gradients neither sent nor kept, without
-                                feedback
-    lost_share_feedback         share of all this rank's gradients neither sent nor kept, with
-                                feedback
-    path_error                  largest difference of the weights from one process, at any step
-    hook_error                  largest difference of the weights, with feedback, from those of a
-                                DDP that this top-k is registered with as a hook, at any step
+    sent_bytes_dense (bytes, step)     sent by this rank by the dense ring, fp32
+    sent_bytes_sparse (bytes, step)    sent by this rank by the gathered pairs
+    entries_in_sum (shared, elements)  different entries in the last sum, of k from each rank
+    moved_plain (shared, elements)     weights that ever moved without feedback
+    moved_feedback (shared, elements)  weights that ever moved with feedback
+    distance_start (shared, norm)      of the first weights' distance from the optimum of the mean
+        loss
+    distance_dense (shared, norm)      of the distance from the optimum at the end, if all entries
+        are sent
+    distance_plain (shared, norm)      of the distance from the optimum at the end, top-k without
+        feedback
+    distance_feedback (shared, norm)   of the distance from the optimum at the end, top-k with
+        feedback; a smaller lr, given the steps it needs, ends nearer
+    lost_share_plain (share)           of all this rank's gradients neither sent nor kept, without
+        feedback
+    lost_share_feedback (share)        of all this rank's gradients neither sent nor kept, with
+        feedback
+    path_error (difference)            of the weights from one process, at any step, largest
+    same_by_hook (yes/no)              whether a DDP with this top-k as its hook has the same
+        weights at every step
 
 Run
     quizkit demo top-k --gpus 4
@@ -35,7 +38,7 @@ Run
     torchrun --nproc-per-node 4 demos/top_k.py
 """
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, counted, identical, refuse, run, shared
 from _bench import device, exchange, max_error, rank, ranks, ring_sum, wire
 
 import torch
@@ -202,7 +205,7 @@ def main(
         "lost_share_plain": compared(plain.lost.item()),
         "lost_share_feedback": compared(feedback.lost.item()),
         "path_error": compared(max(errors) * size),
-        "hook_error": compared(hook_error),
+        "same_by_hook": identical(torch.equal(torch.stack(feedback.path), by_ddp)),
     }
 
 

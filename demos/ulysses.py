@@ -11,21 +11,25 @@ The trick
     a ring P-1 shards of K and V: on many ranks Ulysses wins by far, until GQA has few K and V.
 
 Watch
-    calls_forward   all-to-alls of a rank in the forward
-    calls_backward  all-to-alls of a rank in the backward
-    heads_held      query heads of a rank inside attention
-    kv_held         KV heads of a rank inside attention, copies included
-    tokens_held     tokens a rank has inside attention
-    work_all_heads            visible pairs of query and key a rank attends to, in all its heads
-    sent_forward    bytes a rank sends in the forward, with `kv_heads`
-    sent_backward   bytes a rank sends in the backward, with `kv_heads`
-    ring_forward    bytes a rank sends if K and V go round a ring instead, queries staying put
-    sent_mha        bytes a rank sends in the forward if each query head has K and V of its own
-    ring_mha        bytes a rank sends if the K and V of every query head go round a ring
-    out_error       largest difference of a rank's output from one process
-    grad_error      largest difference of the gradient of q from one process
-    kv_grad_error   largest difference of the gradients of k and v from one process
-    sdpa_error      output and gradients against torch's attention over the whole sequence
+    calls_forward (collectives, forward)    all-to-alls of a rank
+    calls_backward (collectives, backward)  all-to-alls of a rank
+    heads_held (count, forward)             query heads of a rank inside attention
+    kv_held (count, forward)                KV heads of a rank inside attention, copies included
+    tokens_held (tokens, forward)           tokens whose queries a rank has inside attention
+    work_all_heads (count, forward)         visible pairs of query and key that a rank attends to,
+        all its heads
+    sent_forward (bytes, forward)           sent by a rank, with `kv_heads`
+    sent_backward (bytes, backward)         sent by a rank, with `kv_heads`
+    ring_forward (bytes, forward)           sent by a rank if K and V go round a ring instead,
+        queries staying put
+    sent_mha (bytes, forward)               sent by a rank if each query head has K and V of its own
+    ring_mha (bytes, forward)               sent by a rank if the K and V of every query head go
+        round a ring
+    out_error (shared, difference)          of the output from one process, largest
+    grad_error (shared, difference)         of the gradient of q from one process, largest
+    kv_grad_error (shared, difference)      of the gradients of k and v from one process, largest
+    sdpa_error (shared, difference)         of output and gradients from torch's attention over the
+        whole sequence
 
 Run
     quizkit demo ulysses --gpus 4
@@ -35,7 +39,7 @@ Run
 
 from types import SimpleNamespace
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
 from _bench import broadcast, device, everyone, exchange, max_error, rank, ranks, wire
 
 import torch
@@ -59,9 +63,9 @@ def ulysses(seen, q, k, v):
     # From here on a rank is alone with whole sequences of its heads.
     everything = torch.arange(q.shape[1], device=q.device)
     visible = everything[:, None] >= everything
-    shared = [head * kv_heads // heads - kvs[rank()].start for head in queries[rank()]]
-    out = scaled_dot_product_attention(q, k[shared], v[shared], attn_mask=visible)
-    seen.work = len(q) * int(visible.sum())
+    looks_at = [head * kv_heads // heads - kvs[rank()].start for head in queries[rank()]]
+    out = scaled_dot_product_attention(q, k[looks_at], v[looks_at], attn_mask=visible)
+    seen.work_all_heads = len(q) * int(visible.sum())
     return turn(out, to_tokens, to_heads, queries)
 
 
@@ -203,7 +207,7 @@ def main(
         check(f"{name}: each head goes where it is looked at", seen.forward.sent_bytes, "==", law)
         sent = [everyone(pass_.sent_bytes).sum().item() for pass_ in (seen.forward, seen.backward)]
         check(f"{name}: backward sends what forward sent", sent[1], "==", sent[0])
-        spread = everyone(seen.work).std(correction=0).item()
+        spread = everyone(seen.work_all_heads).std(correction=0).item()
         check(f"{name}: the mask is balanced", spread, "==", 0)
     check("our all-to-all is torch's", against_torchs(towards), "==", 0)
     counts = (
@@ -220,10 +224,10 @@ def main(
         "ring_forward": counted(seen.ring.sent_bytes),
         "sent_mha": counted(ran["mha"].forward.sent_bytes),
         "ring_mha": counted(ran["mha"].ring.sent_bytes),
-        "out_error": compared(out),
-        "grad_error": compared(q),
-        "kv_grad_error": compared(worst([k, v])),
-        "sdpa_error": compared(worst(sdpa)),
+        "out_error": shared(compared(everyone(out).max().item())),
+        "grad_error": shared(compared(everyone(q).max().item())),
+        "kv_grad_error": shared(compared(everyone([k, v]).max().item())),
+        "sdpa_error": shared(compared(everyone(sdpa).max().item())),
     }
 
 
@@ -231,8 +235,8 @@ def on_one_rank(whole, towards, official):
     """Output and gradients over the whole sequence: by hand, or by torch's attention."""
     q, k, v = (x.clone().requires_grad_() for x in whole)
     places = torch.arange(q.shape[1], device=q.device)
-    shared = [head * len(k) // len(q) for head in range(len(q))]
-    queries, keys, values = rotate(q, places), rotate(k, places)[shared], v[shared]
+    looks_at = [head * len(k) // len(q) for head in range(len(q))]
+    queries, keys, values = rotate(q, places), rotate(k, places)[looks_at], v[looks_at]
     if official:
         out = scaled_dot_product_attention(queries, keys, values, is_causal=True)
     else:

@@ -12,26 +12,42 @@ The trick
     gradients go back through them. Ranks share documents by cost: a token is 1, a pair is --pair.
 
 Watch
-    real_tokens (shared)       tokens that the documents have
-    tokens_padded (shared)     tokens computed, rows as wide as the longest, pads included
-    scores_padded (shared)     scores computed for one head, rows as wide as the longest
-    tokens_bucketed (shared)   tokens computed, rows a multiple of --bucket, pads included
-    scores_bucketed (shared)   scores computed for one head, rows a multiple of --bucket
-    tokens_masked (shared)     tokens computed, packed under a mask
-    scores_masked (shared)     scores computed for one head, packed under a mask, a row a rank
-    tokens_varlen (shared)     tokens computed, packed with cu_seqlens
-    scores_varlen (shared)     scores computed for one head, packed with cu_seqlens
-    leak_causal (shared)       plain causal mask: how far the others move when document 0 changes
-    leak_blocks (shared)       mask in blocks: how far the others move when document 0 changes
-    pairs (shared)             pairs of query and key that see each other, in any of the layouts
-    run_on_error (shared)      how far outputs are off, if positions run on through the row
-    lost_tokens (shared)       tokens beyond --limit, which truncation drops
-    pairs_pieces (shared)      pairs of query and key left, if documents are cut into pieces
-    piece_error (shared)       how far outputs are off, if documents are cut into pieces
-    carried_error (shared)     how far outputs, gradients are off, if pieces carry keys and values
-    error (shared)             how far outputs and gradients are off each alone, worst layout
-    imbalance_tokens (shared)  largest cost of a rank over the mean, tokens shared evenly
-    imbalance_cost (shared)    largest cost of a rank over the mean, cost shared evenly
+    real_tokens (shared, tokens)                 that the documents have
+    tokens_padded (shared, tokens, forward)      computed, rows as wide as the longest, pads
+        included
+    scores_padded (shared, elements, forward)    scores computed for one head, rows as wide as the
+        longest
+    tokens_bucketed (shared, tokens, forward)    computed, rows a multiple of --bucket, pads
+        included
+    scores_bucketed (shared, elements, forward)  scores computed for one head, rows a multiple of
+        --bucket
+    tokens_masked (shared, tokens, forward)      computed, packed under a mask
+    scores_masked (shared, elements, forward)    scores computed for one head, packed under a mask,
+        a row a rank
+    tokens_varlen (shared, tokens, forward)      computed, packed with cu_seqlens
+    scores_varlen (shared, elements, forward)    scores computed for one head, packed with
+        cu_seqlens
+    leak_causal (shared, difference)             plain causal mask: of the others' outputs when
+        document 0 changes
+    leak_blocks (shared, difference)             mask in blocks: of the others' outputs when
+        document 0 changes
+    pairs (shared, count, forward)               pairs of query and key that see each other, in any
+        of the layouts
+    run_on_error (shared, difference)            of outputs from each alone, if positions run on
+        through the row
+    lost_tokens (shared, tokens)                 beyond --limit, which truncation drops
+    pairs_pieces (shared, count, forward)        pairs of query and key left, if documents are cut
+        into pieces
+    piece_error (shared, difference)             of outputs from each alone, if documents are cut
+        into pieces
+    carried_error (shared, difference)           of outputs and gradients from each alone, if pieces
+        carry keys and values
+    error (shared, difference)                   of outputs and gradients from each alone, worst
+        layout
+    imbalance_tokens (shared, ratio, forward)    largest cost of a rank over the mean, tokens shared
+        evenly
+    imbalance_cost (shared, ratio, forward)      largest cost of a rank over the mean, cost shared
+        evenly
 
 Run
     quizkit demo varlen --gpus 4

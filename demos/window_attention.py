@@ -11,19 +11,26 @@ The trick
     round. Their gradients go back to it. No zigzag is needed: all ranks but the first do the same.
 
 Watch
-    pairs_full (shared)    pairs of query and key that see each other in a layer, plain causal mask
-    pairs_window (shared)  pairs of query and key that see each other in a layer, with the window
-    work                   pairs of query and key that a rank computes in a layer, with the window
-    kv_tokens                tokens whose keys and values a rank has in a layer, halo included
-    sent_halo              bytes a rank sends in the forward, all layers
-    sent_home              bytes a rank sends in the backward, all layers: its halo's gradients
-    sent_ring              bytes a rank would send in the forward if K and V went round, all layers
-    reach (shared)         tokens that move the last output if they change, itself included
-    cache_window (shared)  bytes of K and V after the last token, all layers, slots used again
-    cache_full (shared)    bytes of K and V after the last token, all layers, if all are kept
-    decode_error (shared)  outputs token by token through the small cache, against all at once
-    out_error (shared)     largest difference of outputs with a halo from one process
-    grad_error (shared)    largest difference of gradients with a halo from one process
+    pairs_full (shared, count, forward)    pairs of query and key that see each other in a layer,
+        plain causal mask
+    pairs_window (shared, count, forward)  pairs of query and key that see each other in a layer,
+        with the window
+    work (count, forward)                  visible pairs of query and key that a rank attends to in
+        a layer, for its one head
+    kv_tokens (tokens, forward)            whose keys and values a rank has in a layer, halo
+        included
+    sent_halo (bytes, forward)             sent by a rank, all layers
+    sent_home (bytes, backward)            sent by a rank, all layers: its halo's gradients;
+        weights' do not count
+    sent_ring (bytes, forward)             sent by a rank, all layers, if K and V went round instead
+    reach (shared, tokens, forward)        that move the last output if they change, itself included
+    cache_window (shared, bytes, forward)  K and V after the last token, all layers, slots used
+        again
+    cache_full (shared, bytes, forward)    K and V after the last token, all layers, if all are kept
+    decode_error (shared, difference)      of outputs token by token through the small cache, from
+        all at once
+    out_error (shared, difference)         of outputs with a halo from one process, largest
+    grad_error (shared, difference)        of gradients with a halo from one process, largest
 
 Run
     quizkit demo window-attention --gpus 4
