@@ -11,28 +11,32 @@ The trick
     for short messages, rings for long ones. Set --hop-cost and --byte-cost to find where they
     cross.
 
-    A chunk is added up along one path and then copied, so all ranks hold the same bits. Ring and
-    tree add in different orders, so from three ranks on their last bits differ.
+    A chunk is added up along one path and then copied, so all ranks hold the same bits.
 
 Watch
-    payload_bytes (shared)     bytes each rank brings to the sum
-    sent_bytes_ring            bytes a rank sends in the ring: 2(N-1)/N of the payload if N divides
-                               the length, else 2(N-1) chunks of the length / N rounded up
-    sent_messages_ring         messages a rank sends in the ring: one in each of its 2(N-1) steps
-    sent_bytes_reduce_scatter  bytes a rank sends in the first half of the ring: N-1 chunks
-    sent_bytes_naive           bytes a rank sends in gather and broadcast: N-1 payloads at the root,
-                               elsewhere one
-    sent_messages_naive        messages a rank sends in gather and broadcast
-    sent_bytes_tree            bytes a rank sends up a tree and down: a payload for each neighbour
-    sent_messages_tree         messages a rank sends up a tree and down it
-    time_ring (shared)         virtual time of the ring: a message keeps both of its ends busy for
-                               hop_cost + byte_cost * bytes; by default this counts the rounds
-    time_naive (shared)        virtual time of gather and broadcast; by default its rounds
-    time_tree (shared)         virtual time of the tree; by default its rounds
-    finished_chunk             the chunk this rank has all parts of after the reduce-scatter
-    max_error (shared)         largest difference of ring, gather and tree from dist.all_reduce
-    order_error (shared)       largest difference between ring and tree: only the order of adding
-    identical (shared)         whether all ranks hold the same bits after the ring
+    payload_bytes (shared, bytes)      each rank brings to the sum
+    sent_bytes_ring (bytes)            by this rank in a ring all-reduce: 2(N-1)/N of the payload if
+                                       N divides the length, else 2(N-1) chunks of the length / N
+                                       rounded up
+    sent_messages_ring (messages)      sent by this rank in a ring all-reduce: one in each of its
+                                       2(N-1) steps
+    sent_bytes_reduce_scatter (bytes)  by this rank in the first half of the ring: N-1 chunks
+    sent_bytes_naive (bytes)           by this rank in gather and broadcast: N-1 payloads at the
+                                       root, elsewhere one
+    sent_messages_naive (messages)     sent by this rank in gather and broadcast
+    sent_bytes_tree (bytes)            by this rank up a tree and down: a payload for each neighbour
+    sent_messages_tree (messages)      sent by this rank up a tree and down it
+    time_ring (shared, ticks)          of the ring, until the last rank is done: a message keeps
+                                       both of its ends busy for hop_cost + byte_cost * bytes; by
+                                       default this counts the rounds; adding takes none
+    time_naive (shared, ticks)         of gather and broadcast, until the last rank is done; by
+                                       default its rounds
+    time_tree (shared, ticks)          of the tree, until the last rank is done; by default its
+                                       rounds
+    finished_chunk (index)             of the chunk this rank has all parts of after the
+                                       reduce-scatter, from 0; -1 where a rank finished none
+    max_error (shared, difference)     largest one of ring, gather and tree from dist.all_reduce
+    identical (shared, yes/no)         whether all ranks hold the same bits after the ring
 
 Run
     quizkit demo all-reduce --gpus 4
@@ -42,9 +46,9 @@ Run
 
 from collections.abc import Callable
 
-from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, clocked, compared, counted, identical, refuse, run
 from _bench import all_reduce, broadcast, device, everyone, exchange, max_error, rank, ranks, recv
-from _bench import send, virtual_clock, wire
+from _bench import send, shared, virtual_clock, wire
 
 import torch
 from torch import Tensor
@@ -59,22 +63,13 @@ def free(label: str, message: Tensor) -> None:
     """The toll of a message where nobody asks how long it takes."""
 
 
-def cut(payload: Tensor, parts: int) -> tuple[Tensor, list[Tensor]]:
-    """The payload as one row of equal chunks: views of the payload, or of a padded copy."""
-    row = payload.reshape(-1)
-    # Equal chunks keep the ranks in step and every buffer reusable; zeros add nothing to a sum.
-    missing = -row.numel() % parts
-    row = pad(row, (0, missing)) if missing else row
-    size = row.numel() // parts
-    return row, [row[i * size : (i + 1) * size] for i in range(parts)]
-
-
-def shift(out: Tensor, into: Tensor, toll: Toll) -> None:
-    """One step of the ring: my chunk goes to the right while the left neighbour's arrives."""
-    right, left = (rank() + 1) % ranks(), (rank() - 1) % ranks()
-    toll(f"to {right}", out)
-    # Both at once. If every rank first sent and then received, every rank would wait for ever.
-    exchange(out, right, into, left).wait()
+def ring_all_reduce(payload: Tensor, toll: Toll = free) -> None:
+    """Sum the payload over all ranks, in place, without a root."""
+    row, chunks = cut(payload, ranks())
+    ring_reduce_scatter(chunks, toll)
+    ring_all_gather(chunks, toll)
+    if row.numel() > payload.numel():
+        payload.copy_(row[: payload.numel()].view_as(payload))
 
 
 def ring_reduce_scatter(chunks: list[Tensor], toll: Toll = free) -> None:
@@ -94,13 +89,22 @@ def ring_all_gather(chunks: list[Tensor], toll: Toll = free) -> None:
         shift(chunks[(me + 1 - step) % n], chunks[(me - step) % n], toll)
 
 
-def ring_all_reduce(payload: Tensor, toll: Toll = free) -> None:
-    """Sum the payload over all ranks, in place, without a root."""
-    row, chunks = cut(payload, ranks())
-    ring_reduce_scatter(chunks, toll)
-    ring_all_gather(chunks, toll)
-    if row.numel() > payload.numel():
-        payload.copy_(row[: payload.numel()].view_as(payload))
+def shift(out: Tensor, into: Tensor, toll: Toll) -> None:
+    """One step of the ring: my chunk goes to the right while the left neighbour's arrives."""
+    right, left = (rank() + 1) % ranks(), (rank() - 1) % ranks()
+    toll(f"to {right}", out)
+    # Both at once. If every rank first sent and then received, every rank would wait for ever.
+    exchange(out, right, into, left).wait()
+
+
+def cut(payload: Tensor, parts: int) -> tuple[Tensor, list[Tensor]]:
+    """The payload as one row of equal chunks: views of the payload, or of a padded copy."""
+    row = payload.reshape(-1)
+    # Equal chunks keep the ranks in step and every buffer reusable; zeros add nothing to a sum.
+    missing = -row.numel() % parts
+    row = pad(row, (0, missing)) if missing else row
+    size = row.numel() // parts
+    return row, [row[i * size : (i + 1) * size] for i in range(parts)]
 
 
 def naive_all_reduce(payload: Tensor, toll: Toll = free) -> None:
@@ -143,19 +147,6 @@ def tree_all_reduce(payload: Tensor, toll: Toll = free) -> None:
             send(payload, me + reach)
 
 
-def over_ranks(value: float) -> float:
-    """The largest of the ranks' values; a NaN on any rank stays a NaN."""
-    return everyone(value).max().item()
-
-
-def ranks_unlike_rank_0(result: Tensor) -> int:
-    """How many ranks hold other bits than rank 0 does."""
-    first = broadcast(result.clone(), 0)
-    # As integers: two NaNs can be the same bits, and 0.0 == -0.0 are not.
-    unlike = not torch.equal(first.view(torch.int64), result.view(torch.int64))
-    return int(all_reduce(torch.tensor([int(unlike)], device=device())).item())
-
-
 def main(
     elements: int = 100_003,  # fp64 elements each rank brings to the sum
     hop_cost: float = 1.0,  # virtual time each message costs, whatever its size
@@ -194,7 +185,6 @@ def main(
 
     errors = [over_ranks(max_error(ours, reference)) for ours in (ring, naive, tree)]
     worst = torch.tensor(errors, dtype=torch.float64).max().item()
-    order_error = over_ranks(max_error(ring, tree))
     unlike = ranks_unlike_rank_0(ring)
     chunk_bytes = -(-elements // n) * payload.element_size()
 
@@ -219,9 +209,24 @@ def main(
         "time_tree": shared(clocked(time_tree)),
         "finished_chunk": counted(finished[0] if finished else -1),
         "max_error": shared(compared(worst)),
-        "order_error": shared(compared(order_error)),
-        "identical": shared(compared(unlike == 0)),
+        "identical": shared(identical(unlike == 0)),
     }
+
+
+# Below: what the results are held against.
+
+
+def over_ranks(value: float) -> float:
+    """The largest of the ranks' values; a NaN on any rank stays a NaN."""
+    return everyone(value).max().item()
+
+
+def ranks_unlike_rank_0(result: Tensor) -> int:
+    """How many ranks hold other bits than rank 0 does."""
+    first = broadcast(result.clone(), 0)
+    # As integers: two NaNs can be the same bits, and 0.0 == -0.0 are not.
+    unlike = not torch.equal(first.view(torch.int64), result.view(torch.int64))
+    return int(all_reduce(torch.tensor([int(unlike)], device=device())).item())
 
 
 BREAKS = {

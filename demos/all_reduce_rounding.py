@@ -14,34 +14,46 @@ The trick
     of their chunk and added there in fp32, the same bytes are rounded once.
 
 Watch
-    unlike (shared)            ranks whose bits are not those of rank 0, after the ring in fp32
-    rerun_differ (shared)      sums that get other bits when the same fp32 ring runs again
-    differ_halves (shared)     share of sums with other bits than the ring's: a reduce-scatter whose
-                               paths begin one rank further, then an all-gather
-    differ_gathered (shared)   share of sums with other bits than the ring's if each rank gathers
-                               all parts and adds from rank 0 on
-    differ_pairs (shared)      share of sums with other bits than the ring's if parts are added in
-                               pairs, and the sums in pairs
-    differ_integers (shared)   share of integer sums unlike the ring's: halves, gathered and pairs,
-                               all three together
-    differ_dealt (shared)      share of sums with other bits if `parts` fp32 gradients are added in
-                               twos before the chain, as on half the ranks
-    ones_bf16 (shared)         a one from each of `ones` ranks, added in a chain in bf16
-    ones_fp16 (shared)         a one from each of `ones` ranks, added in a chain in fp16
-    ones_pairs (shared)        a one from each of `ones` ranks, added in pairs in bf16
-    lost_sum_first (shared)    entries not finite in a mean of fp16 gradients: summed, then divided
-    lost_divide_first (shared) entries not finite in a mean of fp16 gradients: divided, then summed
-    mean_divide_first (shared) fp16 mean of `gradient`, an equal one from every rank, divided first
-    error_once (shared)        relative error, root mean square: the exact sum rounded to bf16 once
-    error_ring (shared)        relative error of a ring with bf16 at every hop
-    error_owner (shared)       relative error if bf16 goes to its chunk's owner, who adds in fp32
-    error_wide (shared)        relative error of a ring in fp32, rounded to bf16 at the end
-    sent_bytes_ring            bytes a rank sends in the bf16 ring
-    sent_bytes_owner           bytes a rank sends if bf16 goes to its chunk's owner, then to all
-    sent_bytes_wide            bytes a rank sends in the fp32 ring
-    error_chain (shared)       error of `parts` bf16 gradients added in a chain, over rounding once
-    error_pairs (shared)       error of `parts` bf16 gradients added in pairs, over rounding once
-    error_parts (shared)       relative error of the sum of `parts` bf16 gradients, rounded once
+    unlike (shared, ranks)                whose bits are not those of rank 0, after the ring in fp32
+    rerun_differ (shared, count)          of sums that get other bits when the same fp32 ring runs
+                                          again
+    differ_halves (shared, share)         of sums with other bits than the ring's: a reduce-scatter
+                                          whose paths begin one rank further, then an all-gather
+    differ_gathered (shared, share)       of sums with other bits than the ring's if each rank
+                                          gathers all parts and adds from rank 0 on
+    differ_pairs (shared, share)          of sums with other bits than the ring's if parts are added
+                                          in pairs, and the sums in pairs
+    differ_integers (shared, share)       of integer sums unlike the ring's: halves, gathered and
+                                          pairs, all three added up
+    differ_dealt (shared, share)          of sums with other bits if `parts` fp32 gradients are
+                                          added in twos before the chain, as on half the ranks
+    ones_bf16 (shared, value)             of a one from each of `ones` ranks, added in a chain in
+                                          bf16
+    ones_fp16 (shared, value)             of a one from each of `ones` ranks, added in a chain in
+                                          fp16
+    ones_pairs (shared, value)            of a one from each of `ones` ranks, added in pairs in bf16
+    lost_sum_first (shared, elements)     not finite in a mean of fp16 gradients: summed, then
+                                          divided
+    lost_divide_first (shared, elements)  not finite in a mean of fp16 gradients: divided, then
+                                          summed
+    mean_divide_first (shared, value)     fp16 mean of `gradient`, an equal one from every rank,
+                                          divided first
+    error_once (shared, difference)       relative rms error of the exact sum rounded to bf16 once
+    error_ring (shared, difference)       relative rms error of a ring with bf16 at every hop
+    error_owner (shared, difference)      relative rms error if bf16 goes to its chunk's owner, who
+                                          adds in fp32
+    error_wide (shared, difference)       relative rms error of a ring in fp32, rounded to bf16 at
+                                          the end
+    sent_bytes_ring (bytes)               by this rank in a ring all-reduce, in bf16
+    sent_bytes_owner (bytes)              by this rank if bf16 goes to its chunk's owner, then to
+                                          all
+    sent_bytes_wide (bytes)               by this rank in a ring all-reduce, in fp32
+    error_chain (shared, ratio)           error of `parts` bf16 gradients added in a chain, over
+                                          rounding once
+    error_pairs (shared, ratio)           error of `parts` bf16 gradients added in pairs, over
+                                          rounding once
+    error_parts (shared, difference)      relative rms error of the sum of `parts` bf16 gradients,
+                                          rounded once
 
 Run
     quizkit demo all-reduce-rounding --gpus 4
@@ -100,40 +112,6 @@ def owner_sum(part: Tensor) -> Tensor:
 def mean(gradient: Tensor) -> Tensor:
     """Divided before it is summed: a sum of fp16 gradients may not fit into fp16."""
     return ring_sum(gradient / ranks())
-
-
-def path_sum(parts: list[Tensor], first: int) -> Tensor:
-    """What a ring's paths come to, from everybody's parts: chunk c begins at rank c + first."""
-    n = len(parts)
-    cut = [part.chunk(n) for part in parts]
-    return torch.cat([chain([cut[(c + first + hop) % n][c] for hop in range(n)]) for c in range(n)])
-
-
-def bits(tensor: Tensor) -> Tensor:
-    """As integers: two NaNs can be the same bits, and 0.0 == -0.0 are not."""
-    views = {2: torch.int16, 4: torch.int32, 8: torch.int64}
-    return tensor.view(views[tensor.element_size()])
-
-
-def unlike_rank_0(result: Tensor) -> int:
-    """How many ranks hold other bits than rank 0 does."""
-    first, *others = all_gather(bits(result))
-    return sum(not torch.equal(first, other) for other in others)
-
-
-def share(one: Tensor, other: Tensor) -> float:
-    """How much of two results has different bits."""
-    return (bits(one) != bits(other)).double().mean().item()
-
-
-def off(result: Tensor, exact: Tensor) -> float:
-    """Root mean square error, relative to the sum."""
-    return ((result.double() - exact).norm() / exact.norm()).item()
-
-
-def worst(mine: float) -> float:
-    """The largest of what the ranks found: only a bug makes it differ from rank to rank."""
-    return everyone(mine).max().item()
 
 
 def main(
@@ -216,24 +194,62 @@ def main(
     check("for the bytes of the ring", sent["owner"], "==", sent["ring"])
     check("fp32 costs twice the bytes", sent["wide"], "==", 2 * sent["ring"])
 
+    # Rounding is the subject: no difference is too small to count, so no error has a floor.
     return {
-        "unlike": shared(compared(unlike)),
-        "rerun_differ": shared(compared(again)),
-        **{f"differ_{name}": shared(compared(worst(share(x, ring)))) for name, x in ways.items()},
-        "differ_integers": shared(compared(differ_integers)),
-        "differ_dealt": shared(compared(share(chain(dealt), chain(drawn)))),
+        "unlike": shared(counted(unlike)),
+        "rerun_differ": shared(counted(again)),
+        **{f"differ_{name}": shared(counted(worst(share(x, ring)))) for name, x in ways.items()},
+        "differ_integers": shared(counted(differ_integers)),
+        "differ_dealt": shared(counted(share(chain(dealt), chain(drawn)))),
         "ones_bf16": shared(counted(counts[half])),
         "ones_fp16": shared(counted(counts[torch.float16])),
         "ones_pairs": shared(counted(in_pairs([a_one[half]] * ones).item())),
         "lost_sum_first": shared(counted(lost[0])),
         "lost_divide_first": shared(counted(lost[1])),
-        "mean_divide_first": shared(compared(mean_first)),
-        **{f"error_{name}": shared(compared(error)) for name, error in errors.items()},
+        "mean_divide_first": shared(counted(mean_first)),
+        **{f"error_{name}": shared(compared(error, floor=0)) for name, error in errors.items()},
         **{f"sent_bytes_{name}": counted(count) for name, count in sent.items()},
-        "error_chain": shared(compared(off(chain(gradients), total) / error_parts)),
-        "error_pairs": shared(compared(off(in_pairs(gradients), total) / error_parts)),
-        "error_parts": shared(compared(error_parts)),
+        "error_chain": shared(compared(off(chain(gradients), total) / error_parts, floor=0)),
+        "error_pairs": shared(compared(off(in_pairs(gradients), total) / error_parts, floor=0)),
+        "error_parts": shared(compared(error_parts, floor=0)),
     }
+
+
+# Below: what the results are held against.
+
+
+def path_sum(parts: list[Tensor], first: int) -> Tensor:
+    """What a ring's paths come to, from everybody's parts: chunk c begins at rank c + first."""
+    n = len(parts)
+    cut = [part.chunk(n) for part in parts]
+    return torch.cat([chain([cut[(c + first + hop) % n][c] for hop in range(n)]) for c in range(n)])
+
+
+def bits(tensor: Tensor) -> Tensor:
+    """As integers: two NaNs can be the same bits, and 0.0 == -0.0 are not."""
+    views = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+    return tensor.view(views[tensor.element_size()])
+
+
+def unlike_rank_0(result: Tensor) -> int:
+    """How many ranks hold other bits than rank 0 does."""
+    first, *others = all_gather(bits(result))
+    return sum(not torch.equal(first, other) for other in others)
+
+
+def share(one: Tensor, other: Tensor) -> float:
+    """How much of two results has different bits."""
+    return (bits(one) != bits(other)).double().mean().item()
+
+
+def off(result: Tensor, exact: Tensor) -> float:
+    """Root mean square error, relative to the sum."""
+    return ((result.double() - exact).norm() / exact.norm()).item()
+
+
+def worst(mine: float) -> float:
+    """The largest of what the ranks found: only a bug makes it differ from rank to rank."""
+    return everyone(mine).max().item()
 
 
 BREAKS = {

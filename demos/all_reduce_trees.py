@@ -14,26 +14,30 @@ The trick
     by one for the second tree. Cut into pieces, the next one climbs before the last has arrived.
 
 Watch
-    payload_bytes (shared)   bytes each rank brings to the sum
-    sent_bytes_ring          bytes a rank sends in a ring, for comparison
-    sent_bytes_halving       bytes a rank sends by halving and doubling: a ring's, for N = 2^k
-    sent_bytes_doubling      bytes a rank sends if whole payloads are traded: log2 N of them
-    sent_bytes_one_tree      bytes a rank sends in a binary tree: a payload for each neighbour
-    sent_bytes_two_trees     bytes a rank sends in two trees, each for a half: two payloads at most
-    sent_messages_ring       messages a rank sends in a ring
-    sent_messages_halving    messages a rank sends by halving and doubling
-    sent_messages_doubling   messages a rank sends if whole payloads are traded
-    sent_messages_one_tree   messages a rank sends in one tree
-    sent_messages_two_trees  messages a rank sends in two trees
-    inner_in                 trees, of the two, in which this rank has children
-    time_ring (shared)       virtual time of a ring: a message takes byte_cost * bytes at its sender
-                             and arrives hop_cost later; by default the longest chain of messages
-    time_halving (shared)    virtual time of halving and doubling
-    time_doubling (shared)   virtual time of trading whole payloads
-    time_one_tree (shared)   virtual time of one tree
-    time_two_trees (shared)  virtual time of two trees
-    max_error (shared)       largest difference of all five ways from dist.all_reduce
-    unlike (shared)          ways, of the five, after which some rank holds other bits than rank 0
+    payload_bytes (shared, bytes)       each rank brings to the sum
+    sent_bytes_ring (bytes)             by this rank in a ring all-reduce, for comparison
+    sent_bytes_halving (bytes)          by this rank in halving and doubling: a ring's, for N = 2^k
+    sent_bytes_doubling (bytes)         by this rank if whole payloads are traded: log2 N of them
+    sent_bytes_one_tree (bytes)         by this rank in a binary tree: a payload for each neighbour
+    sent_bytes_two_trees (bytes)        by this rank in two trees, each for a half: two payloads at
+                                        most
+    sent_messages_ring (messages)       sent by this rank in a ring all-reduce
+    sent_messages_halving (messages)    sent by this rank by halving and doubling
+    sent_messages_doubling (messages)   sent by this rank if whole payloads are traded
+    sent_messages_one_tree (messages)   sent by this rank in one tree
+    sent_messages_two_trees (messages)  sent by this rank in two trees
+    inner_in (count)                    of the two trees, those in which this rank adds up others'
+                                        sums
+    time_ring (shared, ticks)           of a ring, until the last rank is done: a message takes
+                                        byte_cost * bytes at its sender and arrives hop_cost later;
+                                        by default the longest chain of messages; adding takes none
+    time_halving (shared, ticks)        of halving and doubling, until the last rank is done
+    time_doubling (shared, ticks)       of trading whole payloads, until the last rank is done
+    time_one_tree (shared, ticks)       of one tree, until the last rank is done
+    time_two_trees (shared, ticks)      of two trees, until the last rank is done
+    max_error (shared, difference)      largest one of all five ways from dist.all_reduce
+    ways_unlike (shared, count)         of the five ways, those after which some rank holds other
+                                        bits than rank 0
 
 Run
     quizkit demo all-reduce-trees --gpus 4
@@ -54,17 +58,6 @@ from torch.nn.functional import pad
 TOPIC = "comm"
 
 Toll = Callable[[Tensor], object]
-
-
-def power_below(n: int) -> int:
-    """The largest power of two that is not above n."""
-    return 1 << (n.bit_length() - 1)
-
-
-def trade(out: Tensor, partner: int, toll: Toll) -> Tensor:
-    """As much from the partner as I give."""
-    toll(out)
-    return exchange(out, partner, torch.empty_like(out), partner).wait()
 
 
 def halving_doubling(row: Tensor, toll: Toll) -> None:
@@ -96,6 +89,12 @@ def doubling(row: Tensor, toll: Toll) -> None:
         reach *= 2
 
 
+def trade(out: Tensor, partner: int, toll: Toll) -> Tensor:
+    """As much from the partner as I give."""
+    toll(out)
+    return exchange(out, partner, torch.empty_like(out), partner).wait()
+
+
 def folded(algorithm: Callable[[Tensor, Toll], object], row: Tensor, toll: Toll) -> None:
     """Run what needs a power of two on any number of ranks."""
     core = power_below(ranks())
@@ -113,22 +112,21 @@ def folded(algorithm: Callable[[Tensor, Toll], object], row: Tensor, toll: Toll)
         send(row, helped)
 
 
-def above(place: int) -> int:
-    """In a search tree of 1, 2, 3 ..., odd places are leaves: 1 and 3 under 2, 2 and 6 under 4."""
-    low_bit = place & -place
-    up = (place - low_bit) | (2 * low_bit)
-    # The tree is cut off after place N: whoever is missing is stepped over.
-    return up if up <= ranks() else above(up)
+def power_below(n: int) -> int:
+    """The largest power of two that is not above n."""
+    return 1 << (n.bit_length() - 1)
 
 
-def relatives(tree: int) -> tuple[list[int], list[int]]:
-    """Whom I send my sum to (nobody, for the root), and who sends theirs to me."""
-    n, root = ranks(), power_below(ranks())
-    parents = {place: above(place) for place in range(1, n + 1) if place != root}
-    me = (rank() + tree) % n + 1  # one place further in the second tree: leaves turn inner
-    up = [parents[me]] if me in parents else []
-    down = [place for place, parent in parents.items() if parent == me]
-    return [(place - 1 - tree) % n for place in up], [(place - 1 - tree) % n for place in down]
+def tree_all_reduce(row: Tensor, trees: int, pieces: int, toll: Toll) -> None:
+    """Cut the row evenly between the trees, and between the pieces of each."""
+    jobs = [(tree, part.chunk(pieces)) for tree, part in enumerate(row.chunk(trees))]
+    # A leaf has nothing to wait for on the way up, and nobody waits for it on the way down.
+    jobs.sort(key=lambda job: len(relatives(job[0])[1]))
+    for flight in [flight for tree, parts in jobs for flight in climb(parts, tree, toll)]:
+        flight.wait()
+    jobs.reverse()
+    for flight in [flight for tree, parts in jobs for flight in descend(parts, tree, toll)]:
+        flight.wait()
 
 
 def climb(pieces: tuple[Tensor, ...], tree: int, toll: Toll) -> list[Flight[None]]:
@@ -155,28 +153,22 @@ def descend(pieces: tuple[Tensor, ...], tree: int, toll: Toll) -> list[Flight[No
     return flights
 
 
-def tree_all_reduce(row: Tensor, trees: int, pieces: int, toll: Toll) -> None:
-    """Cut the row evenly between the trees, and between the pieces of each."""
-    jobs = [(tree, part.chunk(pieces)) for tree, part in enumerate(row.chunk(trees))]
-    # A leaf has nothing to wait for on the way up, and nobody waits for it on the way down.
-    jobs.sort(key=lambda job: len(relatives(job[0])[1]))
-    for flight in [flight for tree, parts in jobs for flight in climb(parts, tree, toll)]:
-        flight.wait()
-    jobs.reverse()
-    for flight in [flight for tree, parts in jobs for flight in descend(parts, tree, toll)]:
-        flight.wait()
+def relatives(tree: int) -> tuple[list[int], list[int]]:
+    """Whom I send my sum to (nobody, for the root), and who sends theirs to me."""
+    n, root = ranks(), power_below(ranks())
+    parents = {place: above(place) for place in range(1, n + 1) if place != root}
+    me = (rank() + tree) % n + 1  # one place further in the second tree: leaves turn inner
+    up = [parents[me]] if me in parents else []
+    down = [place for place, parent in parents.items() if parent == me]
+    return [(place - 1 - tree) % n for place in up], [(place - 1 - tree) % n for place in down]
 
 
-def ring_all_reduce(row: Tensor, toll: Toll) -> None:
-    """What they are all held against: reduce-scatter and all-gather round a ring."""
-    me, n = rank(), ranks()
-    chunks = list(row.chunk(n))
-    for step in range(2 * (n - 1)):
-        toll(chunks[(me - step) % n])
-        target = chunks[(me - step - 1) % n]
-        arriving = torch.empty_like(target)
-        exchange(chunks[(me - step) % n], (me + 1) % n, arriving, (me - 1) % n).wait()
-        target.copy_(arriving + target if step < n - 1 else arriving)
+def above(place: int) -> int:
+    """In a search tree of 1, 2, 3 ..., odd places are leaves: 1 and 3 under 2, 2 and 6 under 4."""
+    low_bit = place & -place
+    up = (place - low_bit) | (2 * low_bit)
+    # The tree is cut off after place N: whoever is missing is stepped over.
+    return up if up <= ranks() else above(up)
 
 
 def main(
@@ -217,7 +209,12 @@ def main(
         unlike += any(not torch.equal(bits[0], other) for other in bits)
         check(f"{name} equals all_reduce", errors[name], "<", 1e-12)
 
-    inner_in = sum(bool(relatives(tree)[1]) for tree in range(2))
+    inner_in = 0
+    for tree in range(2):
+        row = payload.clone()
+        for flight in climb(row.chunk(pieces), tree, lambda message: None):
+            flight.wait()
+        inner_in += not torch.equal(row, payload)  # somebody's sum was added to mine
     traded = size["halving"] * 2 * (core - 1) // core if rank() < core else 0
     folds = rank() >= core or rank() + core < n
     trades = core.bit_length() - 1 if rank() < core else 0
@@ -239,8 +236,23 @@ def main(
         "inner_in": counted(inner_in),
         **{f"time_{name}": shared(clocked(time)) for name, time in times.items()},
         "max_error": shared(compared(torch.tensor([*errors.values()]).max().item())),
-        "unlike": shared(compared(unlike)),
+        "ways_unlike": shared(counted(unlike)),
     }
+
+
+# Below: what they are all held against.
+
+
+def ring_all_reduce(row: Tensor, toll: Toll) -> None:
+    """Reduce-scatter and all-gather round a ring."""
+    me, n = rank(), ranks()
+    chunks = list(row.chunk(n))
+    for step in range(2 * (n - 1)):
+        toll(chunks[(me - step) % n])
+        target = chunks[(me - step - 1) % n]
+        arriving = torch.empty_like(target)
+        exchange(chunks[(me - step) % n], (me + 1) % n, arriving, (me - 1) % n).wait()
+        target.copy_(arriving + target if step < n - 1 else arriving)
 
 
 BREAKS = {

@@ -14,18 +14,18 @@ The trick
     as dear. Factors look alike, (N-1)/N of something each time: of one buffer, or of all.
 
 Watch
-    buffer_bytes (shared)  bytes one rank holds, before and after
-    sent_bytes_pairs       bytes a rank sends pair by pair: (N-1)/N of the buffer
-    sent_bytes_bruck       bytes a rank sends in Bruck's log2 N rounds
-    sent_bytes_gather      bytes a rank sends in a ring all-gather of the buffers
-    sent_bytes_sum         bytes a rank sends in a ring all-reduce of a table with a row for each
-                           rank's buffer
-    sent_messages_pairs    messages a rank sends pair by pair
-    sent_messages_bruck    messages a rank sends in Bruck's way
-    sent_messages_gather   messages a rank sends in the ring all-gather
-    sent_messages_sum      messages a rank sends in the ring all-reduce of the table
-    max_error (shared)     largest difference of all four ways from torch's all_to_all_single
-    back (shared)          largest difference from what was sent, once it was sent back
+    buffer_bytes (shared, bytes)     one rank holds, before and after
+    sent_bytes_pairs (bytes)         by this rank pair by pair: (N-1)/N of the buffer
+    sent_bytes_bruck (bytes)         by this rank in Bruck's log2 N rounds
+    sent_bytes_gather (bytes)        by this rank in a ring all-gather of the buffers
+    sent_bytes_sum (bytes)           by this rank in a ring all-reduce of a table with a row for
+                                     each rank's buffer
+    sent_messages_pairs (messages)   sent by this rank pair by pair
+    sent_messages_bruck (messages)   sent by this rank in Bruck's way
+    sent_messages_gather (messages)  sent by this rank in the ring all-gather
+    sent_messages_sum (messages)     sent by this rank in the ring all-reduce of the table
+    max_error (shared, difference)   largest one of all four ways from torch's all_to_all_single
+    back (shared, difference)        largest one from what was sent, once it was sent back
 
 Run
     quizkit demo all-to-all --gpus 4

@@ -14,11 +14,13 @@ The trick
     the host reading through a pinned copy, has to be synchronised by itself.
 
 Watch
-    read_early (shared)    what rank 0 reads between the start of a sum of rank + 1 and its wait
-    read_late (shared)     what rank 0 reads after the wait
-    first_sum              the sum of rank + 1, the tensor having been left alone until wait
-    second_sum             the sum of 10 (rank + 1), computed into a second buffer meanwhile
-    written_over (shared)  the sum of rank + 1 if rank 0 computes its 10 into the same tensor
+    read_early (shared, value)    that rank 0 reads between the start of a sum of rank + 1 and its
+                                  wait
+    read_late (shared, value)     that rank 0 reads after the wait
+    first_sum (value)             sum of rank + 1, the tensor having been left alone until wait
+    second_sum (value)            sum of 10 (rank + 1), computed into a second buffer meanwhile
+    written_over (shared, value)  sum of rank + 1 on rank 0 if it computes its 10 into the same
+                                  tensor
 
 Run
     quizkit demo async-read --gpus 4

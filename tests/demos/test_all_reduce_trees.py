@@ -39,7 +39,7 @@ def test_bytes_and_messages(run: Run, ranks: int) -> None:
         assert sum(measured[f"sent_bytes_{trees}"]) == 2 * (ranks - 1) * payload
     assert max(measured["sent_bytes_two_trees"]) <= 2 * payload
     assert sum(measured["inner_in"]) == 2 * (ranks // 2)  # at odd N one rank is spared
-    assert measured["unlike"] == 0
+    assert measured["ways_unlike"] == 0
 
 
 def test_one_tree_lets_inner_ranks_send_thrice(run: Run) -> None:
