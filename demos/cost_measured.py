@@ -12,30 +12,28 @@ The trick
     On the wall clock nothing is that clean. Runs of all kinds alternate, so that a busy spell hits
     each of them, and the mean of --repeats counts: ranks that share cores now run, now wait, and
     minima and medians jump from one to the other. Lines are judged at sizes they were not fitted
-    on. Ring and tree cross in a range: below it the tree won every time, above it the ring.
+    on.
 
 Watch
-    at_once_pair (shared)    messages under way at once in a ping-pong, if none has to share a core
-    at_once_all (shared)     messages under way at once in a ring, if none has to share a core
-    ring_messages (shared)   messages each rank sends in a ring all-reduce
-    ring_bytes (shared)      bytes each rank sends in a ring all-reduce of 49152 fp64 numbers
-    clock_off_pair (shared)  virtual time of a ring, over what the ping-pong's line says
-    clock_off_all (shared)   virtual time of a ring, over what the line of shifts at once says
-    alpha_pair_us (shared)   latency of a message in a ping-pong on the wall clock, in microseconds
-    alpha_all_us (shared)    latency of a message while all ranks send, wall clock, in microseconds
-    beta_pair_ns (shared)    price of a byte in a ping-pong on the wall clock, in nanoseconds
-    beta_all_ns (shared)     price of a byte while all ranks send, wall clock, in nanoseconds
-    off_pair (shared)        wall time of a ring over what the ping-pong's line says, where that is
-                             furthest from 1; at sizes that were not fitted
-    off_all (shared)         wall time of a ring over what the line of shifts says, where that is
-                             furthest from 1; at sizes that were not fitted
-    spread (shared)          slowest over fastest run of a ring, at the size where it is largest
-    crossing_line (shared)   bytes at which ring and tree take as long, by the line of shifts; 0 if
-                             the ring needs no more steps
-    tree_won_to (shared)     largest payload, in bytes, at which the tree won every time, and at all
-                             smaller ones; 0 if none
-    ring_won_from (shared)   smallest payload, in bytes, at which the ring won every time, and at
-                             all larger ones; inf if none
+    at_once_pair (shared, messages)   under way at once in a ping-pong, if none has to share a core
+    at_once_all (shared, messages)    under way at once in a ring, if none has to share a core
+    ring_messages (shared, messages)  sent by each rank in a ring all-reduce
+    ring_bytes (shared, bytes)        sent by each rank in a ring all-reduce of 49152 fp64 numbers
+    clock_off_pair (shared, ratio)    virtual time of a ring, over what the ping-pong's line says
+    clock_off_all (shared, ratio)     virtual time of a ring, over what the line of shifts at once
+                                      says
+    alpha_pair_us (shared, value)     latency of a message in a ping-pong on the wall clock, in
+                                      microseconds
+    alpha_all_us (shared, value)      latency of a message while all ranks send, wall clock, in
+                                      microseconds
+    beta_pair_ns (shared, value)      price of a byte in a ping-pong on the wall clock, in
+                                      nanoseconds
+    beta_all_ns (shared, value)       price of a byte while all ranks send, wall clock, in
+                                      nanoseconds
+    off_pair (shared, ratio)          wall time of a ring over what the ping-pong's line says, where
+                                      that is furthest from 1; at sizes that were not fitted
+    off_all (shared, ratio)           wall time of a ring over what the line of shifts says, where
+                                      that is furthest from 1; at sizes that were not fitted
 
 Run
     quizkit demo cost-measured --gpus 4
@@ -44,11 +42,10 @@ Run
 """
 
 from contextlib import contextmanager
-from itertools import takewhile
-from math import inf, log
+from math import log
 from time import perf_counter
 
-from _bench import Break, Metrics, check, clocked, computed, counted, refuse, run, shared
+from _bench import Break, Metrics, check, clocked, counted, refuse, run, shared
 from _bench import all_reduce, barrier, device, everyone, exchange, max_error, rank, ranks, recv
 from _bench import send, virtual_clock, wire
 
@@ -97,19 +94,29 @@ def ring(row, toll=free):
     return total[: len(row)]
 
 
-def tree(row):
-    """All-reduce: halve the ranks that still hold something, then undo the halving."""
-    me, n, total, arriving = rank(), ranks(), row.clone(), torch.empty_like(row)
-    reaches = [2**k for k in range((n - 1).bit_length())]
-    for reach, up in [(r, True) for r in reaches] + [(r, False) for r in reversed(reaches)]:
-        child, parent = me % (2 * reach) == reach, me % (2 * reach) == 0 and me + reach < n
-        other = me - reach if child else me + reach
-        if child if up else parent:
-            send(total, other)
-        elif parent if up else child:
-            recv(arriving, other)
-            total = total + arriving if up else arriving.clone()
-    return total
+def fitted(times, messages):
+    """The line through times of so many messages in a row: alpha and beta, by relative error."""
+    # Least squares for alpha p + beta q = 1, which is the line divided by the time it should give.
+    p = [messages / time for time in times]
+    q = [messages * 8 * size / time for size, time in zip(FITTED, times, strict=True)]
+    pp, pq, qq = dot(p, p), dot(p, q), dot(q, q)
+    alpha = (sum(p) * qq - sum(q) * pq) / (pp * qq - pq**2)
+    beta = (sum(q) * pp - sum(p) * pq) / (pp * qq - pq**2)
+    if beta < 0:  # noise: nothing has a price below 0
+        return sum(p) / pp, 0.0
+    if alpha < 0:
+        return 0.0, sum(q) / qq
+    return alpha, beta
+
+
+def dot(one, other):
+    """The sum of their products."""
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def ring_time(line, elements):
+    """What a line says of a ring."""
+    return 2 * (ranks() - 1) * (line[0] + line[1] * 8 * -(-elements // ranks()))
 
 
 @contextmanager
@@ -126,30 +133,6 @@ def turn(cores):
         send(baton, me % cores, BATON)
     if me < cores and last > me:  # the next step begins when all have had their turn
         recv(baton, last, BATON)
-
-
-def fitted(times, messages):
-    """The line through times of so many messages in a row: alpha and beta, by relative error."""
-    points = zip(FITTED, times, strict=True)
-    rows = [(messages / time, messages * 8 * size / time) for size, time in points]
-    aa, ab, bb = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
-    a, b = (sum(row[i] for row in rows) for i in (0, 1))
-    alpha, beta = (a * bb - b * ab) / (aa * bb - ab**2), (b * aa - a * ab) / (aa * bb - ab**2)
-    if min(alpha, beta) < 0:  # noise: nothing has a price below 0
-        return (a / aa, 0.0) if beta < 0 else (0.0, b / bb)
-    return alpha, beta
-
-
-def ring_time(line, elements):
-    """What a line says of a ring."""
-    return 2 * (ranks() - 1) * (line[0] + line[1] * 8 * -(-elements // ranks()))
-
-
-def crossing(alpha, beta):
-    """The payload at which ring and tree take as long; 0 where the ring needs no more steps."""
-    n, depth = ranks(), (ranks() - 1).bit_length()
-    steps = n - 1 - depth
-    return steps and (alpha / beta * steps / (depth - (n - 1) / n) if beta else inf)
 
 
 def row_of(elements):
@@ -173,8 +156,8 @@ def on_the_clock(algorithm, elements, cores, alpha, beta, drawn=""):
 
 
 def on_the_wall(repeats, **runs):
-    """All times of each run, in seconds until its last rank is done: in turns, not in a row."""
-    times = {name: [] for name in runs}
+    """Mean seconds of each run, until its last rank is done: in turns, not each in a row."""
+    mean = dict.fromkeys(runs, 0.0)
     for _ in range(repeats):
         for name, (algorithm, row) in runs.items():
             barrier()
@@ -182,8 +165,8 @@ def on_the_wall(repeats, **runs):
             algorithm(row)
             if row.is_cuda:
                 torch.cuda.synchronize()  # there, calls return before they are done
-            times[name].append(everyone(perf_counter() - start).max().item())
-    return times
+            mean[name] += everyone(perf_counter() - start).max().item() / repeats
+    return mean
 
 
 def main(
@@ -204,42 +187,41 @@ def main(
     pair = fitted([on_the_clock(bounce, size, n, *prices) for size in FITTED], 2)
     every = [on_the_clock(shifts, size, cores, *prices) for size in FITTED]
     every = fitted(every, 2 * (n - 1))
-    one = alpha + beta * 8 * 1000
-    at_once = (
-        2 * one / on_the_clock(bounce, 1000, n, *prices, "ping-pong"),
-        2 * (n - 1) * n * one / on_the_clock(shifts, 1000, n, *prices),
-    )
     time = on_the_clock(ring, payload, cores, *prices, "ring")
     off_pair, off_all = time / ring_time(pair, payload), time / ring_time(every, payload)
+    check("the ping-pong gives its own price", abs(pair[0] / alpha - 1), "<", 1e-9)
+    check("fitted on shifts at once, the line holds", abs(off_all - 1), "<", 1e-9)
+    check("off by the ranks on a core", abs(off_pair - -(-n // cores)), "<", 1e-9)
+
+    # How many messages are under way at once, if no core is shared: all their time over the run's.
+    one = alpha + beta * 8 * 1000
+    at_once_pair = 2 * one / on_the_clock(bounce, 1000, n, *prices, "ping-pong")
+    at_once_all = 2 * (n - 1) * n * one / on_the_clock(shifts, 1000, n, *prices)
 
     row = row_of(payload)
     truth = all_reduce(row.clone())
     with wire() as sent:
         total = ring(row)
-    counts = 16 * (n - 1) * -(-payload // n)
-    errors = everyone([max_error(total, truth), max_error(tree(row), truth)])
+    error = everyone(max_error(total, truth)).max().item()
+    check("the ring equals all_reduce", error, "<", 1e-9)
+    chunk = 8 * -(-payload // n)
+    check("the ring sends what the model counts", sent.sent_bytes, "==", 2 * (n - 1) * chunk)
 
     # The wall clock.
     runs = {f"{how.__name__} {s}": (how, row_of(s)) for s in FITTED for how in (bounce, shifts)}
-    runs |= {f"{how.__name__} {s}": (how, row_of(s)) for s in JUDGED for how in (ring, tree)}
-    wall = on_the_wall(repeats, **runs)
-    mean = {name: sum(times) / repeats for name, times in wall.items()}
+    runs |= {f"ring {s}": (ring, row_of(s)) for s in JUDGED}
+    mean = on_the_wall(repeats, **runs)
     wall_pair = fitted([mean[f"bounce {s}"] for s in FITTED], 2)
     wall_all = fitted([mean[f"shifts {s}"] for s in FITTED], 2 * (n - 1))
-    rings = [(mean[f"ring {s}"], s) for s in JUDGED]
-    off = [[t / ring_time(line, s) for t, s in rings] for line in (wall_pair, wall_all)]
-    duels = [(8 * s, [*zip(wall[f"ring {s}"], wall[f"tree {s}"], strict=True)]) for s in JUDGED]
-    tree_won = takewhile(lambda duel: all(r > t for r, t in duel[1]), duels)
-    ring_won = takewhile(lambda duel: all(r < t for r, t in duel[1]), reversed(duels))
 
-    check("ring and tree equal all_reduce", errors.max().item(), "<", 1e-9)
-    check("the ring sends what the model counts", sent.sent_bytes, "==", counts)
-    check("the ping-pong gives its own price", abs(pair[0] / alpha - 1), "<", 1e-9)
-    check("fitted on shifts at once, the line holds", abs(off_all - 1), "<", 1e-9)
-    check("off by the ranks on a core", abs(off_pair - -(-n // cores)), "<", 1e-9)
+    def furthest(line):
+        """A ring's time over what the line says, where that is furthest from 1."""
+        off = [mean[f"ring {s}"] / ring_time(line, s) for s in JUDGED]
+        return max(off, key=lambda times: abs(log(times)))
+
     return {
-        "at_once_pair": shared(clocked(round(at_once[0], 9))),
-        "at_once_all": shared(clocked(round(at_once[1], 9))),
+        "at_once_pair": shared(clocked(round(at_once_pair, 9))),
+        "at_once_all": shared(clocked(round(at_once_all, 9))),
         "ring_messages": shared(counted(sent.sent_messages)),
         "ring_bytes": shared(counted(sent.sent_bytes)),
         "clock_off_pair": shared(clocked(off_pair)),
@@ -248,14 +230,8 @@ def main(
         "alpha_all_us": shared(clocked(1e6 * wall_all[0])),
         "beta_pair_ns": shared(clocked(1e9 * wall_pair[1])),
         "beta_all_ns": shared(clocked(1e9 * wall_all[1])),
-        "off_pair": shared(clocked(max(off[0], key=lambda by: abs(log(by))))),
-        "off_all": shared(clocked(max(off[1], key=lambda by: abs(log(by))))),
-        "spread": shared(
-            clocked(max(max(wall[f"ring {s}"]) / min(wall[f"ring {s}"]) for s in JUDGED))
-        ),
-        "crossing_line": shared(computed(crossing(*wall_all))),
-        "tree_won_to": shared(clocked(max([0, *(size for size, _ in tree_won)]))),
-        "ring_won_from": shared(clocked(min([inf, *(size for size, _ in ring_won)]))),
+        "off_pair": shared(clocked(furthest(wall_pair))),
+        "off_all": shared(clocked(furthest(wall_all))),
     }
 
 

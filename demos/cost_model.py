@@ -14,19 +14,20 @@ The trick
     machines messages that are under way at once share cores and links: see cost-measured.
 
 Watch
-    payload_bytes (shared)     bytes each rank brings to the sum
-    time_message (shared)      virtual time of one message with the whole payload
-    time_ring (shared)         virtual time of the ring all-reduce
-    time_ring_slow (shared)    virtual time of the ring if the link from the last rank to rank 0 is
-                               --slow-link times as slow
-    time_tree (shared)         virtual time of the tree
-    alpha_fit (shared)         latency of a message, as fitted on the virtual clock
-    beta_fit (shared)          price of a byte, as fitted on the virtual clock
-    predicted_ring (shared)    time of the ring that the fitted numbers predict
-    predicted_tree (shared)    time of the tree that the fitted numbers predict
-    crossover (shared)         bytes at which ring and tree take as long, from the fitted numbers; 0
-                               if the ring needs no more steps
-    crossover_clock (shared)   bytes at which ring and tree take as long, from both at two sizes
+    payload_bytes (shared, bytes)    each rank brings to the sum
+    time_message (shared, ticks)     of one message with the whole payload
+    time_ring (shared, ticks)        of the ring, until the last rank is done; adding takes none
+    time_ring_slow (shared, ticks)   of the ring if the link from the last rank to rank 0 is
+                                     --slow-link times as slow
+    time_tree (shared, ticks)        of the tree, until the last rank is done; adding takes none
+    alpha_fit (shared, ticks)        latency of a message, as fitted on the virtual clock
+    beta_fit (shared, ticks)         price of a byte, as fitted on the virtual clock
+    predicted_ring (shared, ticks)   of the ring, as the fitted numbers predict
+    predicted_tree (shared, ticks)   of the tree, as the fitted numbers predict
+    crossover (shared, bytes)        of the payload at which ring and tree take as long, from the
+                                     fitted numbers; 0 if the ring needs no more steps
+    crossover_clock (shared, bytes)  of the payload at which ring and tree take as long, from both
+                                     at two sizes
 
 Run
     quizkit demo cost-model --gpus 4
@@ -78,27 +79,40 @@ def ring(row, toll=free, slow_link=1.0):
 
 def tree(row, toll=free):
     """All-reduce: halve the ranks that still hold something, then undo the halving."""
-    me, n, total, arriving = rank(), ranks(), row.clone(), torch.empty_like(row)
+    me, n = rank(), ranks()
+    total, arriving = row.clone(), torch.empty_like(row)
     reaches = [2**k for k in range((n - 1).bit_length())]
-    for reach, up in [(r, True) for r in reaches] + [(r, False) for r in reversed(reaches)]:
-        child, parent = me % (2 * reach) == reach, me % (2 * reach) == 0 and me + reach < n
-        other = me - reach if child else me + reach
-        if child or parent:
+    for reach in reaches:
+        if me % (2 * reach) == reach:
             toll(row)
-        if child if up else parent:
-            send(total, other)
-        elif parent if up else child:
-            recv(arriving, other)
-            total = total + arriving if up else arriving.clone()
+            send(total, me - reach)
+        elif me % (2 * reach) == 0 and me + reach < n:
+            toll(row)
+            total += recv(arriving, me + reach)
+    for reach in reversed(reaches):
+        if me % (2 * reach) == reach:
+            toll(row)
+            recv(total, me - reach)
+        elif me % (2 * reach) == 0 and me + reach < n:
+            toll(row)
+            send(total, me + reach)
     return total
 
 
 def fitted(sizes, times):
     """The line through the times, relative errors as small as can be: alpha and beta."""
-    rows = [(1 / time, size / time) for size, time in zip(sizes, times, strict=True)]
-    aa, ab, bb = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
-    a, b = (sum(row[i] for row in rows) for i in (0, 1))
-    return (a * bb - b * ab) / (aa * bb - ab**2), (b * aa - a * ab) / (aa * bb - ab**2)
+    # Least squares for alpha p + beta q = 1, which is the line divided by the time it should give.
+    p = [1 / time for time in times]
+    q = [size / time for size, time in zip(sizes, times, strict=True)]
+    pp, pq, qq = dot(p, p), dot(p, q), dot(q, q)
+    alpha = (sum(p) * qq - sum(q) * pq) / (pp * qq - pq**2)
+    beta = (sum(q) * pp - sum(p) * pq) / (pp * qq - pq**2)
+    return alpha, beta
+
+
+def dot(one, other):
+    """The sum of their products."""
+    return sum(a * b for a, b in zip(one, other, strict=True))
 
 
 def ring_time(alpha, beta, size, slowest=1.0):

@@ -35,20 +35,6 @@ def test_ranks_of_a_core_take_turns(run: Run) -> None:
     assert all(one[1] <= other[0] + 1e-9 for one, other in pairwise(ordered))
 
 
-def test_a_range_has_its_lower_end_below(run: Run) -> None:
-    measured = run(3, cores=2, repeats=1)["metrics"]
-    assert measured["tree_won_to"] < float(measured["ring_won_from"])
-
-
-def test_the_crossing_is_the_fitted_lines(run: Run) -> None:
-    measured = run(5, cores=2, repeats=1)["metrics"]
-    alpha, beta = 1e-6 * measured["alpha_all_us"], 1e-9 * measured["beta_all_ns"]
-    said = float(measured["crossing_line"])
-    # 2 x 4 steps of a fifth against 2 x 3 rounds of all: 8 (a + b S/5) = 6 (a + b S).
-    assert said == (pytest.approx(alpha / beta / 2.2) if beta else float("inf"))
-    assert run(2, cores=1, repeats=1)["metrics"]["crossing_line"] == 0
-
-
 @pytest.mark.parametrize(
     "options", [{"cores": 0}, {"repeats": 0}, {"beta": 0.0}, {"alpha": 0.0}, {"alpha": -1.0}]
 )

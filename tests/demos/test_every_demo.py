@@ -14,6 +14,7 @@ from quizkit.lab.report import Setting
 from .conftest import Lab
 
 RANKS = (1, 2, 3, 4, 8)
+KINDS = ("counted", "compared", "identical", "clocked", "computed")
 
 
 def readable() -> Mapping[str, Demo]:
@@ -90,7 +91,7 @@ def test_it_is_green(lab: Lab, name: str, ranks: int) -> None:
     watched = find(name).watch
     assert set(report.metrics) == set(watched)
     for metric, value in report.metrics.items():
-        assert report.how[metric] in ("counted", "compared", "clocked", "computed")
+        assert report.how[metric] in KINDS
         shared = not isinstance(value, tuple)
         assert shared == watched[metric].shared, metric
         assert shared or len(value) == ranks, metric  # pyright: ignore[reportArgumentType]
