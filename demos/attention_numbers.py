@@ -25,6 +25,8 @@ Watch
         dtype
     nan_rows_unsafe (shared, rows, forward)         of NaN if softmax takes no maximum off, scores
         shifted up
+    nan_rows_undivided (shared, rows, forward)      of NaN with scores undivided, the maximum taken
+        off
     blind_rows (shared, rows, forward)              whose keys are all hidden; they are padding
     nan_rows_inf (shared, rows, forward)            of NaN where hidden scores are filled with -inf
     nan_rows_1e9 (shared, rows, forward)            of NaN where -1e9 is added to hidden scores
@@ -156,6 +158,7 @@ def main(
     exp_limit = int(whole.exp().isinf().nonzero()[0, 0])
     scores = scale(raw, dim).to(narrow)
     unsafe = nan_rows(unsafe_softmax(scores + shift))
+    undivided = nan_rows(safe_softmax(raw.to(narrow)))
     drift = max_error(safe_softmax(scale(raw, dim) + shift), even)
 
     place = torch.arange(seq, device=device())
@@ -203,6 +206,7 @@ def main(
         "gradient_scaled": shared(compared(lengths[1])),
         "exp_limit": shared(counted(exp_limit)),
         "nan_rows_unsafe": shared(counted(unsafe)),
+        "nan_rows_undivided": shared(counted(undivided)),
         "blind_rows": shared(counted(int(blind.sum()))),
         "nan_rows_inf": shared(counted(nan_rows(filled))),
         "nan_rows_1e9": shared(counted(nan_rows(billion))),

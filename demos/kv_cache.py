@@ -35,6 +35,8 @@ Watch
     expanded_plain (tokens, forward)      of one sequence and layer rebuilt from latents, plain MLA
     expanded_absorbed (tokens, forward)   of one sequence and layer rebuilt from latents, absorbed
         MLA
+    prefill_error (shared, difference)    of the prompt's outputs from the whole sequence in one
+        process, fp64, all kinds
     decode_error (shared, difference)     of outputs from the whole sequence in one process, fp64,
         all kinds, largest
 
@@ -215,12 +217,13 @@ def main(
         ]
     x = torch.randn(batch, seq, width, dtype=torch.float64).to(device())
 
-    metrics, errors = {}, []
+    metrics, errors, prefill_errors = {}, [], []
     for kind, weights in kinds.items():
         truth = one_process(x, weights)
         attention = absorbed if kind == "mla" else grouped
         ours, caches, _ = decode(x, weights, attention, prompt)
         errors.append(max_error(ours, truth))
+        prefill_errors.append(max_error(ours[:, :prompt], truth[:, :prompt]))
         check(f"{kind}: steps equal the whole sequence", errors[-1], "<", 1e-12)
         check(f"{kind}: every token is projected once", caches[0].projected, "==", seq)
         if kind == "gqa":
@@ -243,6 +246,7 @@ def main(
         check(f"{kind}: every token adds the same", kept, "==", grown * seq)
         metrics[f"bytes_{kind}"] = counted(kept)
         metrics[f"token_bytes_{kind}"] = counted(grown // (layers * batch))
+    metrics["prefill_error"] = shared(compared(everyone(prefill_errors).max().item()))
     return metrics | {"decode_error": shared(compared(everyone(errors).max().item()))}
 
 

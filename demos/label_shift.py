@@ -28,7 +28,9 @@ Watch
         of other sequences, from one process
     cp_error (difference)            of the gradient summed over the ranks that share a sequence,
         from one process
-    drift (difference)               of this rank's weights from rank 0's
+    dp_mean_error (difference)       of the gradient summed along CP and averaged over the copies,
+        from one process
+    drift (difference)               of this rank's weights from rank 0's after a step
 
 Run
     quizkit demo label-shift --gpus 4
@@ -206,6 +208,7 @@ def main(
         "own_error": compared(max_error(own, truth)),
         "dp_error": compared(max_error(sum_over(own, same_shard), truth)),
         "cp_error": compared(max_error(sum_over(own, sharers), truth)),
+        "dp_mean_error": compared(max_error(gradient / copies, truth)),
         "drift": compared(drift),
     }
 

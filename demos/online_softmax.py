@@ -16,6 +16,7 @@ Watch
     same_bits (shared, yes/no)                  whether outputs are plain attention's bit for bit
     same_gradient_bits (shared, yes/no)         whether dq, dk and dv are plain attention's bit for
         bit
+    row_sum_off (shared, difference)            of a row's weights, added up, from 1, largest
     softmax_error (shared, difference)          of one row's online softmax from torch's, largest
     largest_tensor (shared, elements, both)     of the largest tensor tiled attention makes for a
         head
@@ -213,6 +214,7 @@ def main(
         )
 
         scores = q @ k.T * rule.scale + masked
+        sums, _ = attend(q, k, torch.ones_like(v), rule)  # of each row's weights
         unsafe = torch.exp(scores).sum(-1)  # no maximum subtracted
         tally["overflow_rows"] += int(((unsafe == torch.inf) | (unsafe == 0) & ~blind).sum())
         tally["masked_rows"] += int((lse == -torch.inf).sum())
@@ -227,6 +229,7 @@ def main(
                 int((as_function != ours).sum()),
                 int((out != textbook[0]).sum()),
                 int((ours[1:] != textbook[1:]).sum()),
+                max_error(sums[~blind], torch.ones_like(sums[~blind])),
             ]
         )
 
@@ -256,6 +259,7 @@ def main(
         "sdpa_error": shared(compared(worst[2], floor=close)),
         "same_bits": shared(identical(worst[6] == 0)),
         "same_gradient_bits": shared(identical(worst[7] == 0)),
+        "row_sum_off": shared(compared(worst[8], floor=close)),
         "softmax_error": shared(compared(worst[3], floor=close)),
         "largest_tensor": shared(counted(largest)),
         "largest_plain": shared(counted(whole.largest)),

@@ -27,6 +27,7 @@ Watch
     grad_error (shared, difference)        of the gradients of q, k and v from plain attention,
         largest
     sdpa_error (shared, difference)        of outputs and gradients from torch's attention, largest
+    row_sum_off (shared, difference)       of a row's weights, added up, from 1, largest
 
 Run
     quizkit demo ring-attention --gpus 4
@@ -196,6 +197,7 @@ def main(
     q, k = rotate(q, places), rotate(k, places)
     with wire() as out_wire, virtual_clock("ring", transfer=transfer) as clock:
         out, lse, work, held = forward(q, k, v, visits, clock)
+    sums, *_ = forward(q, k, torch.ones_like(v), visits)
     with wire() as back_wire:
         dq, dk, dv = backward(dout, q, k, v, out, lse, visits)
     # The gradient of a rotation is the rotation back.
@@ -208,6 +210,7 @@ def main(
         whole[1] = on_one_rank(inputs, causal, official=True)
     plain, sdpa = broadcast(whole, 0)[:, :, :, here]
     errors = max_error(ours[0], plain[0]), max_error(ours[1:], plain[1:]), max_error(ours, sdpa)
+    row_sum_off = everyone(max_error(sums, torch.ones_like(sums))).max().item()
     fullest = max(int(visible.sum()) for *_, visible in visits) / len(here) ** 2
     measured = everyone([*errors, fullest, work])
     out_error, grad_error, sdpa_error, fullest, most_work = measured.amax(0).tolist()
@@ -233,6 +236,7 @@ def main(
         "out_error": shared(compared(out_error)),
         "grad_error": shared(compared(grad_error)),
         "sdpa_error": shared(compared(sdpa_error)),
+        "row_sum_off": shared(compared(row_sum_off)),
     }
 
 

@@ -23,6 +23,7 @@ Watch
     rearranged_error (difference)        of my outputs: other pairing, W_q and W_k rearranged to
         suit
     keys_rearranged_error (difference)   of my outputs: other pairing, W_k alone rearranged
+    all_rearranged_error (difference)    of my outputs: other pairing, W_q, W_k and W_v rearranged
     longest_wave (shared, tokens)        until the slowest pair has turned once
     distinct_bf16 (shared, count)        different numbers that ids 0 to context - 1 make in bf16
     first_lost_bf16 (shared, index)      the first id that bf16 cannot hold (-1: none)
@@ -183,7 +184,7 @@ def main(
     attended, all_sent = (each.sent_messages + each.collectives for each in (attention, both))
     q, k, v = (t.detach() for t in (q, k, v))
 
-    def error_by(ids, pairing=pairing, keys=0, q=q, k=k, how=how):
+    def error_by(ids, pairing=pairing, keys=0, q=q, k=k, v=v, how=how):
         """How far my outputs are off if places (keys' by `keys` more), or pairs, are these."""
         turned = rope(q, ids, how, pairing), rope(k, ids + keys, how, pairing)
         return max_error(attend(*turned, v, how), truth[0])
@@ -199,6 +200,7 @@ def main(
         "mixed": error_by(mine, other),
         "rearranged": error_by(mine, other, q=moved_q, k=moved_k),
         "keys_rearranged": error_by(mine, other, k=moved_k),
+        "all_rearranged": error_by(mine, other, q=moved_q, k=moved_k, v=rearranged(v, pairing)),
     }
     out_error = max_error(out, truth[0])
     grad_error = max_error(torch.stack([dq, dk, dv]), truth[1:])
