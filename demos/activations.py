@@ -11,29 +11,38 @@ The trick
     layer's input alone (full) costs one more forward, messages and all.
 
 Watch
-    bytes_none_tp         bytes kept for a layer's backward, bf16, statistics of the norms apart
-    bytes_none_sp         bytes kept for a layer's backward, bf16, sequence parallelism on
-    bytes_selective_tp    bytes kept if the attention core is recomputed
-    bytes_selective_sp    bytes kept if the attention core is recomputed, sequence parallelism on
-    bytes_full_tp         bytes kept if the layer is recomputed: its input
-    bytes_full_sp         bytes kept if the layer is recomputed, sequence parallelism on: a shard
-    attention_bytes_tp    what attention and its norm keep of bytes_none_tp; the rest is the MLP's
-    attention_bytes_sp    what attention and its norm keep of bytes_none_sp; the rest is the MLP's
-    norm_bytes_tp         bytes of each norm's mean and 1/deviation, which the law leaves out
-    norm_bytes_sp         bytes of the norms' means and 1/deviations, sequence parallelism on
-    peak_bytes_full_tp    most bytes at once if the layer is recomputed, norm statistics included
-    peak_bytes_full_sp    most bytes at once if the layer is recomputed, sequence parallelism on
-    sent_forward_tp       bytes a rank sends in the forward: two all-reduces, each a ring
-    sent_forward_sp       bytes a rank sends in the forward: two all-gathers, two reduce-scatters
-    sent_backward_tp      bytes a rank sends in the backward: two all-reduces
-    sent_backward_sp      bytes a rank sends in the backward: four halves, two inputs gathered again
-    resent_full_tp        bytes a rank sends besides if the layer is recomputed: the forward's
-    resent_full_sp        bytes a rank sends besides if it recomputes, sequence parallelism on
-    flops_none            FLOPs of a tp rank's matrix products, forward and backward, multiply-add 2
-    flops_selective       FLOPs of a tp rank if the attention core is recomputed
-    flops_full            FLOPs of a tp rank if the layer is recomputed: 4/3 of flops_none
-    out_error             largest difference of outputs from one process, fp64, same dropout
-    grad_error            largest difference of any gradient from one process, both layouts
+    bytes_none_tp (bytes, forward)       kept for a layer's backward, bf16, statistics of the norms
+                                         apart
+    bytes_none_sp (bytes, forward)       kept for a layer's backward, bf16, sequence parallelism on
+    bytes_selective_tp (bytes, forward)  kept if the attention core is recomputed
+    bytes_selective_sp (bytes, forward)  kept if the attention core is recomputed, sequence
+                                         parallelism on
+    bytes_full_tp (bytes, forward)       kept if the layer is recomputed: its input
+    bytes_full_sp (bytes, forward)       kept if the layer is recomputed, sequence parallelism on: a
+                                         shard
+    attention_bytes_tp (bytes, forward)  what attention and its norm keep of bytes_none_tp; the rest
+                                         is the MLP's
+    attention_bytes_sp (bytes, forward)  what attention and its norm keep of bytes_none_sp; the rest
+                                         is the MLP's
+    norm_bytes_tp (bytes, forward)       each norm's mean and 1/deviation, which the law leaves out
+    norm_bytes_sp (bytes, forward)       the norms' means and 1/deviations, sequence parallelism on
+    sent_forward_tp (bytes, forward)     sent by a rank: two all-reduces, each a ring
+    sent_forward_sp (bytes, forward)     sent by a rank: two all-gathers, two reduce-scatters
+    sent_backward_tp (bytes, backward)   sent by a rank: two all-reduces
+    sent_backward_sp (bytes, backward)   sent by a rank: four halves, two inputs gathered again
+    resent_full_tp (bytes, backward)     sent besides by a rank if the layer is recomputed: the
+                                         forward's
+    resent_full_sp (bytes, backward)     sent besides by a rank if it recomputes, sequence
+                                         parallelism on
+    sent_cut_tp (bytes, both)            sent by a rank where a pipeline is cut behind the layer:
+                                         output onward, gradient of the input back
+    sent_cut_sp (bytes, both)            sent by a rank at such a cut, sequence parallelism on
+    flops_none (FLOPs, both)             of a tp rank's matrix products, multiply-add 2; nothing
+                                         else is counted
+    flops_selective (FLOPs, both)        of a tp rank if the attention core is recomputed
+    flops_full (FLOPs, both)             of a tp rank if the layer is recomputed: 4/3 of flops_none
+    out_error (difference, forward)      outputs, from one process, fp64, same dropout
+    grad_error (difference, backward)    any gradient, from one process, both layouts
 
 Run
     quizkit demo activations --gpus 4
@@ -47,7 +56,7 @@ from types import SimpleNamespace
 
 from _bench import Break, Metrics, check, compared, counted, refuse, run
 from _bench import all_reduce, device, max_error, rank, ranks, ring_gather, ring_scatter_sum
-from _bench import saved_activations, wire
+from _bench import saved_activations, shift, wire
 
 import torch
 from torch.nn.functional import gelu, linear
@@ -170,6 +179,9 @@ def experiment(whole, size, layout, recompute, dtype):
         with wire() as seen.backward:
             y.backward(towards)
     seen.results = {"y": y.detach()} | {name: leaf.grad for name, leaf in leaves.items()}
+    with wire() as seen.cut:  # the next rank stands for this one's place in the next stage
+        shift(seen.results["y"])
+        shift(seen.results["x"])
     if layout == "sp":  # a rank's norms have seen its own tokens only
         all_reduce(seen.results["norms"])
     return seen
@@ -224,10 +236,10 @@ def main(
         metrics |= {
             f"attention_bytes_{layout}": counted(none.attention),
             f"norm_bytes_{layout}": counted(none.norms),
-            f"peak_bytes_full_{layout}": counted(full.saved.peak_bytes),
             f"sent_forward_{layout}": counted(none.forward.sent_bytes),
             f"sent_backward_{layout}": counted(none.backward.sent_bytes),
             f"resent_full_{layout}": counted(full.backward.sent_bytes - none.backward.sent_bytes),
+            f"sent_cut_{layout}": counted(none.cut.sent_bytes),
         }
     # Of several numbers, torch's largest is NaN if one of them is.
     return metrics | {

@@ -10,32 +10,40 @@ The trick
     --spread: how far the mean of a shard lies from the next one's.
 
 Watch
-    layer_norm_off (shared)         layer norm's gap from one process, as a share of the length
-    layer_norm_grad_off (shared)    relative gap of the gradient of layer norm's input
-    layer_norm_weight_off (shared)  relative gaps of layer norm's weight and bias gradients, summed
-    rms_norm_off (shared)           RMS norm's gap from one process, as a share of the length
-    rms_norm_grad_off (shared)      relative gaps of RMS norm's input and weight gradients, summed
-    softmax_off (shared)            softmax's gap from one process, as a share of the length
-    softmax_grad_off (shared)       relative gap of softmax's gradient
-    softmax_handed_on_off (shared)  relative gap of softmax's gradient, were the gradient of its
-                                    sum handed on as it is
-    loss_off (shared)               relative gap of log-sum-exp, a loss that every rank has whole
-    loss_grad_off (shared)          relative gap of log-sum-exp's gradient
-    loss_reduced_off (shared)       relative gap of log-sum-exp's gradient, were the gradient of
-                                    its sum all-reduced
-    loss_reduced_scale (shared)     length of log-sum-exp's gradient over the right one, were the
-                                    gradient of its sum all-reduced
-    variance (shared)               variance of the first row, put together from its shards
-    variance_within (shared)        mean of the variances of the first row's shards
-    batch_norm_off (shared)         relative gaps of batch norm cut by channels and its gradient
-    batch_norm_rows_off (shared)    relative gap of batch norm cut by rows
-    layer_norm_rows_off (shared)    relative gaps of layer norm cut by rows and its input's gradient
-    weight_rows_off (shared)        relative gap of layer norm's weight gradient by rows, not summed
-    gelu_off (shared)               relative gaps of GELU behind a column cut and of its gradient
-    gelu_partial_off (shared)       relative gap of the sum of GELUs of partial products
-    norm_collectives                collectives in a layer norm's forward
-    softmax_collectives             collectives in a softmax's forward
-    local_collectives               forward collectives: channel batch norm, GELU, row layer norm
+    layer_norm_off (shared, ratio, forward)  layer norm's gap from one process, over the length
+    layer_norm_grad_off (shared, ratio, backward)  gap of the gradient of layer norm's input, over
+                                            the length
+    layer_norm_weight_off (shared, ratio, backward)  gaps of layer norm's weight and bias gradients,
+                                            each over its length, added
+    rms_norm_off (shared, ratio, forward)   RMS norm's gap from one process, over the length
+    rms_norm_grad_off (shared, ratio, backward)  gaps of RMS norm's input and weight gradients, each
+                                            over its length, added
+    softmax_off (shared, ratio, forward)    softmax's gap from one process, over the length
+    softmax_grad_off (shared, ratio, backward)  gap of softmax's gradient, over the length
+    softmax_handed_on_off (shared, ratio, backward)  gap of softmax's gradient, over the length,
+                                            were the gradient of its sum handed on as it is
+    loss_off (shared, ratio, forward)       gap of log-sum-exp, a loss that every rank has whole,
+                                            over the length
+    loss_grad_off (shared, ratio, backward)  gap of log-sum-exp's gradient, over the length
+    loss_reduced_off (shared, ratio, backward)  gap of log-sum-exp's gradient, over the length, were
+                                            the gradient of its sum all-reduced
+    loss_reduced_scale (shared, ratio, backward)  length of log-sum-exp's gradient over the right
+                                            one, were the gradient of its sum all-reduced
+    variance (shared, value, forward)       of the first row, put together from its shards
+    variance_within (shared, value, forward)  mean of the variances of the first row's shards
+    batch_norm_off (shared, ratio, both)    gaps of batch norm cut by channels and of its gradient,
+                                            added
+    batch_norm_rows_off (shared, ratio, forward)  gap of batch norm cut by rows, over the length
+    layer_norm_rows_off (shared, ratio, both)  gaps of layer norm cut by rows and of its input's
+                                            gradient, added
+    weight_rows_off (shared, ratio, backward)  gap of layer norm's weight gradient by rows, not
+                                            summed
+    gelu_off (shared, ratio, both)          gaps of GELU behind a column cut and of its gradient,
+                                            added
+    gelu_partial_off (shared, ratio, forward)  gap of the sum of GELUs of partial products
+    norm_collectives (collectives, forward)  in a layer norm
+    softmax_collectives (collectives, forward)  in a softmax
+    local_collectives (collectives, forward)  channel batch norm, GELU and row layer norm together
 
 Run
     quizkit demo parallel-norm-softmax --gpus 4

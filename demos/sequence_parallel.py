@@ -215,7 +215,12 @@ def main(
     tp, sp = ran.values()
     halves = 3 if keep == "shard" else 2  # an all-reduce is two
     check("equal bytes forward", sp.forward.sent_bytes, "==", tp.forward.sent_bytes)
-    check("halves of an all-reduce backward", 2 * sp.backward.sent_bytes, "==", halves * tp.backward.sent_bytes)
+    check(
+        "halves of an all-reduce backward",
+        2 * sp.backward.sent_bytes,
+        "==",
+        halves * tp.backward.sent_bytes,
+    )
     check("norm and dropout keep 1/t", sp.region_bytes * n, "==", tp.region_bytes)
     kept = tp.input_bytes // n if keep == "shard" else tp.input_bytes
     check("the input is kept as told", sp.input_bytes, "==", kept)

@@ -8,22 +8,32 @@ The trick
     that comes to it is the same on all ranks. Gradients of weight slices are never added up.
 
 Watch
-    f_forward_sums        all-reduces that f, before up, ran forward: none
-    f_backward_sums       all-reduces that f, before up, ran backward: one a block and micro-batch
-    g_forward_sums        all-reduces that g, after down, ran forward: one a block and micro-batch
-    g_backward_sums       all-reduces that g, after down, ran backward: none
-    sent_forward          bytes each rank sent forward, 2(t-1)/t of tokens x hidden for a block
-    sent_backward         bytes each rank sent backward, as many as forward
-    elements_cut          weights a rank holds a slice of: up, its bias, and down
-    elements_whole        weights every rank holds whole: the norms, and down's bias
-    output_error          largest difference of the output from one process
-    grad_error            largest difference of any gradient from one process
-    grad_scale_first      length of the gradient of the first block's up over the right length
-    grad_scale_last       length of the gradient of the last block's up over the right length
-    norm_spread (shared)  how far the ranks' gradients of the first norm's scale are apart
-    bias_times            how often a row-parallel product adds its bias
-    column_dim (shared)   dimension of a weight that torch cuts for ColwiseParallel
-    row_dim (shared)      dimension of a weight that torch cuts for RowwiseParallel
+    f_forward_sums (collectives, forward)   all-reduces that f, before up, ran: none
+    f_backward_sums (collectives, backward)  all-reduces that f, before up, ran: one a block and
+                                            micro-batch
+    g_forward_sums (collectives, forward)   all-reduces that g, after down, ran: one a block and
+                                            micro-batch
+    g_backward_sums (collectives, backward)  all-reduces that g, after down, ran: none
+    sent_forward (bytes, forward)           sent by each rank, all blocks: 2(t-1)/t of tokens x
+                                            hidden for one
+    sent_backward (bytes, backward)         sent by each rank, all blocks, as many as forward
+    elements_cut (elements)                 weights a rank holds a slice of: up, its bias, and down,
+                                            all blocks
+    elements_whole (elements)               weights every rank holds whole: the norms, and down's
+                                            bias, all blocks
+    output_error (difference, forward)      largest one of the output from one process
+    grad_error (difference, backward)       largest one of any gradient from one process
+    grad_scale_first (ratio, backward)      length of the gradient of the first block's up over the
+                                            right length
+    grad_scale_last (ratio, backward)       length of the gradient of the last block's up over the
+                                            right length
+    norm_spread (shared, difference, backward)  among the ranks' gradients of the first norm's scale
+    bias_times (ratio, forward)             what a row-parallel product of zeros gives, over its
+                                            bias
+    column_dim (shared, index)              dimension of a weight that torch cuts for
+                                            ColwiseParallel
+    row_dim (shared, index)                 dimension of a weight that torch cuts for
+                                            RowwiseParallel
 
 Run
     quizkit demo tensor-parallel --gpus 4

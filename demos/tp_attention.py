@@ -10,22 +10,26 @@ The trick
     Fused weights, [Q; K; V] or [gate; up], are cut part by part: a piece of the pile is no cut.
 
 Watch
-    kv_held               KV heads on each rank, copies included
-    copies                ranks that hold the same KV heads, this one included
-    qkv_rows              rows of the fused [Q; K; V] on each rank: torch's weight is (out, in)
-    out_columns           columns of the output matrix's weight on each rank
-    kv_bytes              keys and values of all tokens on each rank: what a KV cache would hold
-    sent_forward          bytes a rank sends in attention's forward: one all-reduce
-    sent_backward         bytes a rank sends in attention's backward: one all-reduce
-    sent_inside_forward   bytes a rank sends forward with heads cut inside: scores and output
-    sent_inside_backward  bytes a rank sends backward with heads cut inside
-    out_error             largest difference of attention's output from one process
-    grad_error            largest difference of the gradients of x, Wq and the output matrix
-    kv_grad_error         largest difference of the gradients of Wk and Wv
-    inside_out_error      largest difference of the output, heads cut inside
-    inside_grad_error     largest difference of any gradient, heads cut inside
-    mlp_out_error         largest difference of the gated MLP's output from one process
-    mlp_grad_error        largest difference of any of the gated MLP's gradients
+    kv_held (count)                         KV heads on each rank, copies included
+    copies (ranks)                          that hold the same KV heads, this one included
+    qkv_rows (rows)                         of the fused [Q; K; V] on each rank: torch's weight is
+                                            (out, in)
+    out_columns (count)                     columns of the output matrix's weight on each rank
+    kv_bytes (bytes)                        keys and values of all tokens on each rank: what a KV
+                                            cache would hold
+    sent_forward (bytes, forward)           sent by a rank in attention: one all-reduce
+    sent_backward (bytes, backward)         sent by a rank in attention: one all-reduce, copies'
+                                            gradients apart
+    sent_inside_forward (bytes, forward)    sent by a rank with heads cut inside: scores and output
+    sent_inside_backward (bytes, backward)  sent by a rank with heads cut inside
+    out_error (difference, forward)         largest one of attention's output from one process
+    grad_error (difference, backward)       the gradients of x, Wq and the output matrix, from one
+                                            process
+    kv_grad_error (difference, backward)    the gradients of Wk and Wv, from one process
+    inside_out_error (difference, forward)  the output, heads cut inside
+    inside_grad_error (difference, backward)  any gradient, heads cut inside
+    mlp_out_error (difference, forward)     the gated MLP's output, from one process
+    mlp_grad_error (difference, backward)   any of the gated MLP's gradients
 
 Run
     quizkit demo tp-attention --gpus 4

@@ -10,20 +10,24 @@ The trick
     Where w < h, column-column sends the fewest bytes, but talks twice.
 
 Watch
-    sent_column_row      bytes each rank sends, column-row: one all-reduce of tokens x h
-    sent_column_column   bytes each rank sends, column-column: two gathers
-    sent_row_column      bytes each rank sends, row-column: an all-reduce and a gather
-    sent_row_row         bytes each rank sends, row-row: two all-reduces
-    talks_column_row     collectives of column-row: one
-    talks_column_column  collectives of column-column: two
-    talks_row_column     collectives of row-column: two
-    talks_row_row        collectives of row-row: two
-    out_error            largest difference of any of the four outputs from one process
-    shares_gelu_error    sum of gelu over the shares, against gelu of their sum: largest difference
-    shares_relu_error    sum of relu over the shares, against relu of their sum: largest difference
-    shares_scale_error   sum of the shares times 3, against their sum times 3: largest difference
-    shares_mask_error    sum of shares under one dropout mask, against their sum under it
-    slices_gelu_error    gelu over the slices, gathered, against gelu of the whole: the difference
+    sent_column_row (bytes, forward)        sent by each rank, column-row: one all-reduce of tokens
+                                            x h
+    sent_column_column (bytes, forward)     sent by each rank, column-column: two gathers
+    sent_row_column (bytes, forward)        sent by each rank, row-column: an all-reduce and a
+                                            gather
+    sent_row_row (bytes, forward)           sent by each rank, row-row: two all-reduces
+    talks_column_row (collectives, forward)  of column-row: one
+    talks_column_column (collectives, forward)  of column-column: two
+    talks_row_column (collectives, forward)  of row-column: two
+    talks_row_row (collectives, forward)    of row-row: two
+    out_error (difference, forward)         largest one of any of the four outputs from one process
+    shares_gelu_error (difference, forward)  sum of gelu over the shares, against gelu of their sum
+    shares_relu_error (difference, forward)  sum of relu over the shares, against relu of their sum
+    shares_scale_error (difference, forward)  sum of the shares times 3, against their sum times 3
+    shares_mask_error (difference, forward)  sum of shares under one dropout mask, against their sum
+                                            under it
+    slices_gelu_error (difference, forward)  gelu over the slices, gathered, against gelu of the
+                                            whole
 
 Run
     quizkit demo tp-cuts --gpus 4

@@ -10,19 +10,32 @@ The trick
     largest entry of the right gradient.
 
 Watch
-    backward_sums     all-reduces each rank ran backward: one, for the column-parallel input
-    column_dx_share   error of a rank's own share of dX in the column-parallel product
-    column_dx_summed  error of dX in the column-parallel product once the shares are summed
-    column_dw_share   error of a rank's own slice of dW in the column-parallel product
-    column_dw_summed  error of dW in the column-parallel product if the ranks' are summed
-    column_db_share   error of a rank's own slice of db in the column-parallel product
-    row_dy_share      error of dY, the gradient that comes back to the row-parallel product
-    row_dy_summed     error of dY in the row-parallel product if the ranks' are summed
-    row_dy_scale      length of dY summed over the ranks, over the right length
-    row_dx_share      error of a rank's own slice of dX in the row-parallel product
-    row_dw_share      error of a rank's own slice of dW in the row-parallel product
-    row_dw_summed     error of dW in the row-parallel product if the ranks' are summed
-    row_db_share      error of db in the row-parallel product, whole on every rank
+    backward_sums (collectives, backward)   all-reduces each rank ran: one, for the column-parallel
+                                            input
+    column_dx_share (difference, backward)  error of a rank's own share of dX in the column-parallel
+                                            product
+    column_dx_summed (difference, backward)  error of dX in the column-parallel product once the
+                                            shares are summed
+    column_dw_share (difference, backward)  error of a rank's own slice of dW in the column-parallel
+                                            product
+    column_dw_summed (difference, backward)  error of dW in the column-parallel product if the
+                                            ranks' are summed
+    column_db_share (difference, backward)  error of a rank's own slice of db in the column-parallel
+                                            product
+    row_dy_share (difference, backward)     error of dY, the gradient that comes back to the row-
+                                            parallel product
+    row_dy_summed (difference, backward)    error of dY in the row-parallel product if the ranks'
+                                            are summed
+    row_dy_scale (ratio, backward)          length of dY summed over the ranks, over the right
+                                            length
+    row_dx_share (difference, backward)     error of a rank's own slice of dX in the row-parallel
+                                            product
+    row_dw_share (difference, backward)     error of a rank's own slice of dW in the row-parallel
+                                            product
+    row_dw_summed (difference, backward)    error of dW in the row-parallel product if the ranks'
+                                            are summed
+    row_db_share (difference, backward)     error of db in the row-parallel product, whole on every
+                                            rank
 
 Run
     quizkit demo tp-gradients --gpus 4

@@ -10,17 +10,21 @@ The trick
     t pieces pay t times. On the timeline B is the product for dX, W for dW, F forward.
 
 Watch
-    backward_waits (shared)     virtual time of dX, its sum and dW, one after the other
-    backward_overlaps (shared)  virtual time of dX, its sum and dW, with dW while the sum flies
-    gather_waits (shared)       virtual time of a product that waits for all tokens
-    gather_overlaps (shared)    virtual time of a product, each piece while the next one comes
-    turn_dx (shared)            turn of the product for dX in the overlapped backward, from 1
-    turn_start (shared)         turn in which the overlapped backward starts the sum of dX
-    turn_dw (shared)            turn of the product for dW in the overlapped backward
-    turn_wait (shared)          turn in which the overlapped backward waits for the sum of dX
-    products                    products each rank ran for its gathered tokens, in pieces
-    backward_error              largest difference of dX and dW from one process
-    product_error               largest difference of the gathered product from one process
+    backward_waits (shared, ticks, backward)  dX, its sum and dW, one after the other
+    backward_overlaps (shared, ticks, backward)  dX, its sum and dW, with dW while the sum flies
+    gather_waits (shared, ticks, forward)   a product that waits for all tokens
+    gather_overlaps (shared, ticks, forward)  a product, each piece while the next one comes
+    turn_dx (shared, index, backward)       turn of the product for dX in the overlapped backward,
+                                            from 1
+    turn_start (shared, index, backward)    turn in which the overlapped backward starts the sum of
+                                            dX
+    turn_dw (shared, index, backward)       turn of the product for dW in the overlapped backward
+    turn_wait (shared, index, backward)     turn in which the overlapped backward waits for the sum
+                                            of dX
+    products (calls, forward)               products each rank ran for its gathered tokens, in
+                                            pieces
+    backward_error (difference, backward)   largest one of dX and dW from one process, either way
+    product_error (difference, forward)     largest one of the gathered product from one process
 
 Run
     quizkit demo tp-overlap --gpus 4

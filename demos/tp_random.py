@@ -10,18 +10,24 @@ The trick
     A recomputed forward needs both streams where the first one found them.
 
 Watch
-    residual_masks (shared)      different masks among the ranks, residual under plain TP: one
-    heads_masks (shared)         different masks among the ranks, attention weights: one a rank
-    hidden_masks (shared)        different masks among the ranks, MLP's hidden layer: one a rank
-    tokens_masks (shared)        different masks among the ranks, residual cut by tokens: one a rank
-    hidden_correlation (shared)  largest correlation of two ranks' hidden masks
-    replica_drift (shared)       how far the ranks' outputs are apart, which should be copies
-    bias_spread (shared)         how far the ranks' gradients of a bias that all hold are apart
-    out_error                    difference of outputs from one process with all ranks' dice
-    grad_error                   difference of gradients from one process with all ranks' dice
-    recompute_error              difference of gradients when the block is recomputed
-    init_rank (shared)           matrix rank of a weight put together from all ranks' slices
-    init_scale (shared)          spread of a row-parallel weight over that for its full fan-in
+    residual_masks (shared, count, forward)  different masks among the ranks, residual under plain
+                                            TP: one
+    heads_masks (shared, count, forward)    different masks among the ranks, attention weights: one
+                                            a rank
+    hidden_masks (shared, count, forward)   different masks among the ranks, MLP's hidden layer: one
+                                            a rank
+    tokens_masks (shared, count, forward)   different masks among the ranks, residual cut by tokens:
+                                            one a rank
+    hidden_correlation (shared, value, forward)  largest correlation of two ranks' hidden masks
+    replica_drift (shared, difference, forward)  among the ranks' outputs, which should be copies
+    bias_spread (shared, difference, backward)  among the ranks' gradients of a bias that all hold
+    out_error (difference, forward)         outputs, from one process with all ranks' dice
+    grad_error (difference, backward)       gradients, from one process with all ranks' dice
+    recompute_error (difference, backward)  gradients, when the block is recomputed
+    init_rank (shared, count)               matrix rank of a weight put together from all ranks'
+                                            slices
+    init_scale (shared, ratio)              spread of a row-parallel weight over that for its full
+                                            fan-in
 
 Run
     quizkit demo tp-random --gpus 4

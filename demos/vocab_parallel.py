@@ -9,24 +9,32 @@ The trick
     divides it, with logits of -inf. --lift: added to every logit. --skew: small ids more often.
 
 Watch
-    rows                    rows of the table each rank owns
-    ownerless (shared)      ids that not exactly one rank owns
-    own_ids                 tokens whose id is this rank's
-    logits                  logits each rank computes
-    sent_lookup             bytes each rank sends to look up the tokens: a ring over tokens x 16
-    sent_table_backward     bytes each rank sends for the gradient of the table
-    sent_loss               bytes each rank sends for the loss from its own logits
-    sent_loss_backward      bytes each rank sends for the gradient of its own logits
-    sent_gather             bytes each rank sends if all logits are gathered for the loss
-    loss                    mean loss from local logits, over the tokens that have a target
-    loss_one (shared)       mean loss from one process and torch's cross entropy, without padding
-    lookup_error            largest difference of looked-up rows from one process
-    stray_error             looked-up rows, against the right ones plus row 0 of all other shards
-    loss_error              largest difference of a token's loss from one process
-    table_grad_error        largest difference of the table's gradient, this rank's rows
-    head_grad_error         largest difference of the head's gradient, this rank's rows
-    input_grad_error        largest difference of the head input's gradient, whole on every rank
-    summed_grad_error       error of the table's gradient, had the ranks' been all-reduced
+    rows (rows)                             of the table that each rank owns, padding included
+    ownerless (shared, count)               ids that not exactly one rank owns
+    own_ids (tokens)                        whose id is this rank's
+    logits (elements, forward)              logits each rank computes, padding included
+    sent_lookup (bytes, forward)            sent by each rank to look up the tokens: a ring over
+                                            tokens x 16
+    sent_table_backward (bytes, backward)   sent by each rank for the gradient of the table
+    sent_loss (bytes, forward)              sent by each rank for the loss from its own logits
+    sent_loss_backward (bytes, backward)    sent by each rank for the gradient of its own logits
+    sent_gather (bytes, forward)            sent by each rank if all logits are gathered for the
+                                            loss
+    loss (loss)                             mean from local logits, over the tokens that have a
+                                            target
+    loss_one (shared, loss)                 mean from one process and torch's cross entropy, without
+                                            padding
+    lookup_error (difference, forward)      largest one of looked-up rows from one process
+    stray_error (difference, forward)       looked-up rows, against the right ones plus row 0 of all
+                                            other shards
+    loss_error (difference, forward)        largest one of a token's loss from one process
+    table_grad_error (difference, backward)  the table's gradient, this rank's rows, from one
+                                            process
+    head_grad_error (difference, backward)  the head's gradient, this rank's rows, from one process
+    input_grad_error (difference, backward)  the head input's gradient, whole on every rank, from
+                                            one process
+    summed_grad_error (difference, backward)  the table's gradient from one process, had the ranks'
+                                            been all-reduced
 
 Run
     quizkit demo vocab-parallel --gpus 4

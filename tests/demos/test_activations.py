@@ -45,10 +45,9 @@ def test_every_byte_has_its_term(run: Run, ranks: int, args: dict[str, Any]) -> 
     statistics = 2 * 2 * 2 * size["seq"] * size["batch"]
     assert measured["norm_bytes_tp"] == each(statistics)
     assert measured["norm_bytes_sp"] == each(statistics / ranks)
-    # While it is recomputed a layer is all there: what is saved is saved between layers.
-    for layout in ("tp", "sp"):
-        whole = measured[f"bytes_none_{layout}"][0] + measured[f"norm_bytes_{layout}"][0]
-        assert measured[f"peak_bytes_full_{layout}"] == each(whole)
+    # An output onward and a gradient back: whole on each rank, or its tokens of them.
+    assert measured["sent_cut_tp"] == each(4 * sbh * (ranks > 1))
+    assert measured["sent_cut_sp"] == each(4 * sbh / ranks * (ranks > 1))
 
     half = (ranks - 1) * 2 * sbh / ranks  # a ring's reduce-scatter or all-gather
     assert measured["sent_forward_tp"] == measured["sent_forward_sp"] == each(4 * half)
