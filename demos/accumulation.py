@@ -9,26 +9,40 @@ The trick
     saves activations, not gradients or states. Batch statistics and dropout's dice differ.
 
 Watch
-    all_tokens (shared)    tokens in the global batch
-    grad_error (shared)    largest difference of the gradient by shares from one process's
-    means_error (shared)   gradient by a mean of means: its relative distance from the right one
-    local_error (shared)   gradient by each rank's own tokens, averaged: its relative distance
-    sgd_ratio (shared)     length of plain SGD's first update without 1/K over that with 1/K
-    adam_ratio (shared)    length of Adam's first update without 1/K over that with 1/K
-    eps_ratio (shared)     Adam's first update without 1/K over with it, eps at the gradient's RMS
-    clip_ratio (shared)    SGD's first update without 1/K over with it, clipped at 1.5 norms with it
-    leak_ratio (shared)    the same step twice without zero_grad between: second gradient over first
-    weights_error (shared)   after --steps of Adam: distance of the weights from one process's
-    root_rate_error (shared) weights after Adam at lr x root of K: distance from one process at lr
-    batch_norm_error       of a model with BatchNorm: this rank's gradient against its whole batch's
-    layer_norm_error       of a model with LayerNorm: this rank's gradient against its whole batch's
-    live_bytes             most bytes kept for backward while accumulating, a micro-batch at a time
-    live_bytes_whole       most bytes kept for backward with this rank's batch in one piece
-    gradient_bytes         bytes of .grad after accumulating
-    gradient_bytes_whole   bytes of .grad after the whole batch
-    bias (shared)          average over all ways to draw 1, 2, 4 times from 4 tokens: how far off
-    variance_2 (shared)    spread of the mean of 2 draws, that of 1 draw as 1
-    variance_4 (shared)    spread of the mean of 4 draws, that of 1 draw as 1
+    all_tokens (shared, tokens)             in the global batch
+    grad_error (shared, difference, backward)  largest one of the gradient by shares from one
+                                            process's
+    means_error (shared, ratio, backward)   gradient by a mean of means: its distance from the right
+                                            one, over its length
+    own_tokens_error (shared, ratio, backward)  gradient by each rank's own tokens, averaged: its
+                                            distance, over the length
+    sgd_ratio (shared, ratio, step)         length of plain SGD's first update without 1/K over that
+                                            with 1/K
+    adam_ratio (shared, ratio, step)        length of Adam's first update without 1/K over that with
+                                            1/K
+    eps_ratio (shared, ratio, step)         Adam's first update without 1/K over with it, eps at the
+                                            gradient's RMS
+    clip_ratio (shared, ratio, step)        SGD's first update without 1/K over with it, clipped at
+                                            1.5 norms with it
+    leak_ratio (shared, ratio, step)        the same step twice without zero_grad between: second
+                                            gradient over first
+    trained_error (shared, difference)      after --steps of Adam: weights from one process's
+    root_rate_error (shared, difference)    weights after Adam at lr x root of K, from one process
+                                            at lr
+    batch_norm_error (difference, backward)  this rank's gradient of a model with BatchNorm, from
+                                            its whole batch's
+    layer_norm_error (difference, backward)  this rank's gradient of a model with LayerNorm, from
+                                            its whole batch's
+    live_bytes (bytes)                      most kept for backward at once, weights and .grad apart,
+                                            a micro-batch at a time
+    live_bytes_whole (bytes)                most kept for backward at once with this rank's batch in
+                                            one piece
+    grad_bytes (bytes)                      of this rank's .grad after accumulating
+    grad_bytes_whole (bytes)                of this rank's .grad after the whole batch
+    bias (shared, difference)               average over all ways to draw 1, 2, 4 times from 4
+                                            tokens: how far off
+    variance_2 (shared, ratio)              spread of the mean of 2 draws over that of 1 draw
+    variance_4 (shared, ratio)              spread of the mean of 4 draws over that of 1 draw
 
 Run
     quizkit demo accumulation --gpus 4
@@ -51,24 +65,11 @@ TOPIC = "optim"
 RATE = 0.01
 
 
-def loss_of(model, batch):
-    """The sum over tokens of each one's mean squared error."""
-    x, target = batch
-    return (model(x) - target).square().mean(1).sum()
-
-
 def accumulate(model, batches, shares):
     """This rank's part of the gradient: one micro-batch after the other adds its share."""
     for batch, share in zip(batches, shares, strict=True):
         loss = loss_of(model, batch) * share
         loss.backward()
-
-
-def take(model):
-    """The gradient in one row; the next step starts from none."""
-    row = parameters_to_vector([weight.grad for weight in model.parameters()])
-    model.zero_grad()
-    return row
 
 
 def shares_of(batches, kind="tokens"):
@@ -84,16 +85,23 @@ def shares_of(batches, kind="tokens"):
     return [1 / count / parts for count in counts]
 
 
+def loss_of(model, batch):
+    """The sum over tokens of each one's mean squared error."""
+    x, target = batch
+    return (model(x) - target).square().mean(1).sum()
+
+
+def take(model):
+    """The gradient in one row; the next step starts from none."""
+    row = parameters_to_vector([weight.grad for weight in model.parameters()])
+    model.zero_grad()
+    return row
+
+
 def gradient(model, batches, kind="tokens"):
     """The gradient of the global batch, or what a kind of share takes for it."""
     accumulate(model, batches, shares_of(batches, kind))
     return ring_sum(take(model))
-
-
-def alone(model, batch):
-    """The truth: one process, one batch, no .grad to leave anything in."""
-    loss = loss_of(model, batch) / len(batch[0])
-    return parameters_to_vector(torch.autograd.grad(loss, [*model.parameters()]))
 
 
 def adam_step(weights, row, kept, rate, eps=1e-8):
@@ -128,26 +136,6 @@ def first_step(row, eps=1e-8):
 def joined(batches):
     """Micro-batches as one batch."""
     return tuple(torch.cat(each) for each in zip(*batches, strict=True))
-
-
-def normed(norm, batches, like):
-    """Largest difference of accumulated from whole, for a model with a norm."""
-    width = batches[0][0].shape[1]
-    model = torch.nn.Sequential(Layer(width, width, **like), norm(width, **like))
-    accumulate(model, batches, [1 / sum(len(x) for x, _ in batches)] * len(batches))
-    return max_error(take(model), alone(model, joined(batches)))
-
-
-def draws(model, batch):
-    """Every way to draw k tokens of 4: how far their mean is off on average, how it spreads."""
-    tokens = [tuple(each[i : i + 1] for each in batch) for i in range(4)]
-    rows = torch.stack([alone(model, token) for token in tokens])
-    biases, spreads = [], []
-    for k in (1, 2, 4):
-        means = rows[torch.tensor([*product(range(4), repeat=k)])].mean(1)
-        biases.append(max_error(means.mean(0), rows.mean(0)))
-        spreads.append((means - rows.mean(0)).square().sum(1).mean().item())
-    return max(biases), spreads[1] / spreads[0], spreads[2] / spreads[0]
 
 
 def main(
@@ -227,21 +215,47 @@ def main(
         "all_tokens": shared(counted(len(batch[0]))),
         "grad_error": shared(compared(everyone(error).max().item())),
         "means_error": shared(compared(off[0])),
-        "local_error": shared(compared(off[1])),
+        "own_tokens_error": shared(compared(off[1])),
         **{name: shared(compared(value)) for name, value in ratios.items()},
         "leak_ratio": shared(compared(leak)),
-        "weights_error": shared(compared(gap)),
+        "trained_error": shared(compared(gap)),
         "root_rate_error": shared(compared(root_gap)),
         "batch_norm_error": compared(by_batch),
         "layer_norm_error": compared(by_layer),
         "live_bytes": counted(live),
         "live_bytes_whole": counted(live_whole),
-        "gradient_bytes": counted(held),
-        "gradient_bytes_whole": counted(held_whole),
+        "grad_bytes": counted(held),
+        "grad_bytes_whole": counted(held_whole),
         "bias": shared(compared(bias)),
         "variance_2": shared(compared(variance_2)),
         "variance_4": shared(compared(variance_4)),
     }
+
+
+def alone(model, batch):
+    """The truth: one process, one batch, no .grad to leave anything in."""
+    loss = loss_of(model, batch) / len(batch[0])
+    return parameters_to_vector(torch.autograd.grad(loss, [*model.parameters()]))
+
+
+def normed(norm, batches, like):
+    """Largest difference of accumulated from whole, for a model with a norm."""
+    width = batches[0][0].shape[1]
+    model = torch.nn.Sequential(Layer(width, width, **like), norm(width, **like))
+    accumulate(model, batches, [1 / sum(len(x) for x, _ in batches)] * len(batches))
+    return max_error(take(model), alone(model, joined(batches)))
+
+
+def draws(model, batch):
+    """Every way to draw k tokens of 4: how far their mean is off on average, how it spreads."""
+    tokens = [tuple(each[i : i + 1] for each in batch) for i in range(4)]
+    rows = torch.stack([alone(model, token) for token in tokens])
+    biases, spreads = [], []
+    for k in (1, 2, 4):
+        means = rows[torch.tensor([*product(range(4), repeat=k)])].mean(1)
+        biases.append(max_error(means.mean(0), rows.mean(0)))
+        spreads.append((means - rows.mean(0)).square().sum(1).mean().item())
+    return max(biases), spreads[1] / spreads[0], spreads[2] / spreads[0]
 
 
 BREAKS = {

@@ -18,18 +18,23 @@ The trick
     on every rank. Left out: limits for each layer, limits that adapt.
 
 Watch
-    norm_global (shared)      norm of the sharded parts and the replicated one, each counted once
-    norm_local                norm of what this rank holds, the others not asked
-    norm_all (shared)         norm from the sum over ranks of all that they hold
-    weight_error (shared)     largest difference of weights, any step, from torch in one process
-    drift                     replicated weights: distance from rank 0's, all clipped by one norm
-    drift_local               replicated weights: distance from rank 0's, each rank by its own norm
-    clip_first_norm (shared)  norm of the mean of gradients that ranks, as replicas, clipped first
-    clip_first_cosine (shared)  cosine between the mean of clipped gradients and the clipped mean
-    nan_after                 not finite of 10 elements after clipping; before, rank 0 had 1 NaN
-    nan_local                 not finite of 10 if each rank clips by its own norm; rank 0 had 1 NaN
-    inf_after                 not finite of 10 after clipping; before, rank 0 had 1 inf
-    inf_zeros                 zeros of 10 after clipping; before, rank 0 had 1 inf
+    norm_global (shared, norm)         of the sharded parts and the replicated one, each counted
+                                       once
+    norm_local (norm)                  of what this rank holds, the others not asked
+    norm_all (shared, norm)            from the sum over ranks of all that they hold
+    weight_error (shared, difference)  largest one of weights, any step, from torch in one process
+    drift (difference)                 of replicated weights from rank 0's, all clipped by one norm
+    drift_local (difference)           of replicated weights from rank 0's, each rank by its own
+                                       norm
+    clip_first_norm (shared, norm)     of the mean of gradients that ranks, as replicas, clipped
+                                       first
+    clip_first_cosine (shared, value)  cosine between the mean of clipped gradients and the clipped
+                                       mean
+    nan_after (elements)               not finite of 10 after clipping; before, rank 0 had 1 NaN
+    nan_local (elements)               not finite of 10 if each rank clips by its own norm; rank 0
+                                       had 1 NaN
+    inf_after (elements)               not finite of 10 after clipping; before, rank 0 had 1 inf
+    inf_zeros (elements)               zeros of 10 after clipping; before, rank 0 had 1 inf
 
 Run
     quizkit demo clip-norm --gpus 4
@@ -109,16 +114,6 @@ def train(norm_of: Norm, weights: list[Tensor], batch: tuple[Tensor, Tensor], li
         weight.data -= RATE * gradient
 
 
-def train_one(weights: list[Tensor], batch: tuple[Tensor, Tensor], limit: float) -> Tensor:
-    """The same step in one process, clipped by torch; its gradient in a row."""
-    mse_loss(outputs(weights, batch[0]), batch[1]).backward()
-    clip_grad_norm_(weights, limit)
-    gradients = take(weights)
-    for weight, gradient in zip(weights, gradients, strict=True):
-        weight.data -= RATE * gradient
-    return flat(gradients)
-
-
 def copies(weights: list[Tensor]) -> list[Tensor]:
     """The same weights, to be trained apart."""
     return [weight.detach().clone().requires_grad_() for weight in weights]
@@ -128,11 +123,6 @@ def shards(weights: list[Tensor]) -> list[Tensor]:
     """This rank's part of the model: columns of W1, rows of W2, and copies of gain and bias."""
     columns, rows = weights[0].chunk(ranks(), 1)[rank()], weights[1].chunk(ranks(), 0)[rank()]
     return copies([columns, rows, *weights[2:]])
-
-
-def flat(tensors: list[Tensor]) -> Tensor:
-    """Tensors as one row."""
-    return torch.cat([each.detach().flatten() for each in tensors])
 
 
 def clip_of_mean(own: Tensor, limit: float) -> Tensor:
@@ -157,15 +147,6 @@ def poisoned(norm_of: Norm, value: float, limit: float) -> tuple[Tensor, Tensor]
     after = before.clone()
     clip(list(after), norm_of([after[0]], [after[1]]), limit)
     return before, after
-
-
-def clipped_by_torch(before: Tensor, limit: float) -> Tensor:
-    """One process with all shards: this rank's part of what torch makes of them."""
-    whole = torch.cat([ring_gather(before[0]), before[1]]).requires_grad_()
-    whole.grad = whole.detach().clone()
-    clip_grad_norm_([whole], limit)
-    parts = whole.grad.view(ranks() + 1, -1)
-    return torch.stack([parts[rank()], parts[-1]])
 
 
 def main(
@@ -240,6 +221,30 @@ def main(
         "inf_after": counted((~ended[torch.inf].isfinite()).sum()),
         "inf_zeros": counted((ended[torch.inf] == 0).sum()),
     }
+
+
+def train_one(weights: list[Tensor], batch: tuple[Tensor, Tensor], limit: float) -> Tensor:
+    """The same step in one process, clipped by torch; its gradient in a row."""
+    mse_loss(outputs(weights, batch[0]), batch[1]).backward()
+    clip_grad_norm_(weights, limit)
+    gradients = take(weights)
+    for weight, gradient in zip(weights, gradients, strict=True):
+        weight.data -= RATE * gradient
+    return flat(gradients)
+
+
+def clipped_by_torch(before: Tensor, limit: float) -> Tensor:
+    """One process with all shards: this rank's part of what torch makes of them."""
+    whole = torch.cat([ring_gather(before[0]), before[1]]).requires_grad_()
+    whole.grad = whole.detach().clone()
+    clip_grad_norm_([whole], limit)
+    parts = whole.grad.view(ranks() + 1, -1)
+    return torch.stack([parts[rank()], parts[-1]])
+
+
+def flat(tensors: list[Tensor]) -> Tensor:
+    """Tensors as one row."""
+    return torch.cat([each.detach().flatten() for each in tensors])
 
 
 BREAKS = {

@@ -16,23 +16,32 @@ The trick
     Draws without replacement, momentum and Adam are left out.
 
 Watch
-    batch (shared)         samples behind one step, B
-    noise_micro (shared)   mean squared distance of a micro-batch's gradient from G
-    noise_rank (shared)    mean squared distance from G of a rank's mean over its micro-batches
-    noise_step (shared)    mean squared distance from G of the mean over all ranks
-    noise_one (shared)     mean squared distance from G of one process that draws B samples itself
-    small_square (shared)  mean squared norm of a micro-batch's gradient
-    big_square (shared)    mean squared norm of the step's gradient
-    noise_trace (shared)   tr(Sigma), from small_square and big_square
-    slope_square (shared)  |G|^2, from small_square and big_square
-    noise_scale (shared)   tr(Sigma) / |G|^2, as measured; the truth is --width over --slope
-    error (shared)         largest difference of a step's gradient from one process on all samples
-    gradient_bytes         bytes a rank sends for the gradients of one step of all runs
-    norm_bytes             bytes a rank sends on top of the gradients, for the squared norms
-    cloud_one (shared)     mean squared distance from the minimum: --rows of one rank, lr
-    cloud_same (shared)    mean squared distance from the minimum: --rows of each rank, the same lr
-    cloud_root (shared)    mean squared distance from the minimum: --rows of each rank, lr * sqrt(N)
-    cloud_linear (shared)  mean squared distance from the minimum: --rows of each rank, lr * N
+    batch (shared, rows)                    samples behind one step, B
+    noise_micro (shared, value)             mean squared distance of a micro-batch's gradient from G
+    noise_rank (shared, value)              mean squared distance from G of a rank's mean over its
+                                            micro-batches
+    noise_step (shared, value)              mean squared distance from G of the mean over all ranks
+    noise_one (shared, value)               mean squared distance from G of one process that draws B
+                                            samples itself
+    small_square (shared, value)            mean squared norm of a micro-batch's gradient
+    big_square (shared, value)              mean squared norm of the step's gradient
+    noise_trace (shared, value)             tr(Sigma), from small_square and big_square
+    slope_square (shared, value)            |G|^2, from small_square and big_square
+    noise_scale (shared, ratio)             tr(Sigma) / |G|^2, as measured; the truth is --width
+                                            over --slope
+    step_grad_error (shared, difference, backward)  largest one of a step's gradient from one
+                                            process on all samples
+    sent_gradients (bytes, step)            sent by a rank for the gradients, all --runs together
+    sent_norms (bytes, step)                sent by a rank on top of the gradients, for the squared
+                                            norms, all --runs
+    cloud_one (shared, value)               mean squared distance from the minimum: --rows of one
+                                            rank, lr
+    cloud_same (shared, value)              mean squared distance from the minimum: --rows of each
+                                            rank, the same lr
+    cloud_root (shared, value)              mean squared distance from the minimum: --rows of each
+                                            rank, lr * sqrt(N)
+    cloud_linear (shared, value)            mean squared distance from the minimum: --rows of each
+                                            rank, lr * N
 
 Run
     quizkit demo grad-noise --gpus 4
@@ -102,12 +111,6 @@ def clouds(rates: Tensor, rows: int, width: int, steps: int, chains: int, seed: 
         own_mean = gradient(weights, torch.cat([alone, samples], 1))
         weights -= rates[:, None, None] * all_reduce(own_mean) / ranks()
     return square(weights)
-
-
-def off(values: Tensor, expected: float) -> float:
-    """How many standard errors the mean of independent values lies from what is expected."""
-    spread = values.std() / len(values) ** 0.5
-    return ((values.mean() - expected).abs() / spread).item()
 
 
 def main(
@@ -181,14 +184,20 @@ def main(
         "noise_trace": shared(compared(trace.mean())),
         "slope_square": shared(compared(length.mean())),
         "noise_scale": shared(compared(trace.mean() / length.mean())),
-        "error": shared(compared(error)),
-        "gradient_bytes": counted(sent.sent_bytes),
-        "norm_bytes": counted(extra.sent_bytes),
+        "step_grad_error": shared(compared(error)),
+        "sent_gradients": counted(sent.sent_bytes),
+        "sent_norms": counted(extra.sent_bytes),
         **{
             f"cloud_{name}": shared(compared(found.mean()))
             for name, found in zip(("one", "same", "root", "linear"), cloud, strict=True)
         },
     }
+
+
+def off(values: Tensor, expected: float) -> float:
+    """How many standard errors the mean of independent values lies from what is expected."""
+    spread = values.std() / len(values) ** 0.5
+    return ((values.mean() - expected).abs() / spread).item()
 
 
 BREAKS = {

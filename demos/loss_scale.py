@@ -17,21 +17,27 @@ The trick
     in the bad step rank 0 has a bad target for the last rank's output. bf16 needs none of this.
 
 Watch
-    scale                      the loss scale at the end
-    skipped                    steps that this rank skipped
-    weight_error (shared)      largest difference of weights from one process under GradScaler
-    found_own                  1 if this rank's own gradient has inf or NaN in the bad step
-    found_sum                  1 if the sum over ranks, DDP's, has inf or NaN in the bad step
-    found_shard                1 if this rank's shard of the sum has inf or NaN in the bad step
-    scale_alone                the loss scale at the end if each rank looks at its shard only
-    error_alone (shared)       difference from GradScaler if each rank looks at its shard, unclipped
-    update_norm (shared)       norm of a gradient divided by the scale and then clipped
-    update_clip_first (shared) norm of a gradient clipped first and then divided by the scale
-    zeros_plain                zeros in this rank's fp16 gradient without a scale
-    zeros_scaled               zeros in this rank's fp16 gradient with the scale
-    eps_half (shared)          Adam's eps of 1e-8 as fp16
-    adam_half_bad (shared)     not finite in Adam's updates for gradients 0, 1e-4, 1, all in fp16
-    adam_single_bad (shared)   not finite in Adam's updates for gradients 0, 1e-4, 1, all in fp32
+    scale (value)                       the loss scale at the end
+    skipped (steps)                     that this rank skipped
+    weight_error (shared, difference)   largest one of weights from one process under GradScaler
+    found_own (yes/no)                  1 if this rank's own gradient has inf or NaN in the bad step
+    found_sum (yes/no)                  1 if the sum over ranks, DDP's, has inf or NaN in the bad
+                                        step
+    found_shard (yes/no)                1 if this rank's shard of the sum has inf or NaN in the bad
+                                        step
+    scale_alone (value)                 the loss scale at the end if each rank looks at its shard
+                                        only
+    error_alone (shared, difference)    of weights from GradScaler if each rank looks at its shard,
+                                        unclipped
+    update_norm (shared, norm)          of a gradient divided by the scale and then clipped
+    update_clip_first (shared, norm)    of a gradient clipped first and then divided by the scale
+    zeros_plain (elements, backward)    zeros in this rank's fp16 gradient without a scale
+    zeros_scaled (elements, backward)   zeros in this rank's fp16 gradient with the scale
+    eps_half (shared, value)            Adam's eps of 1e-8 as fp16
+    adam_half_bad (shared, elements)    not finite in Adam's updates for gradients 0, 1e-4, 1, all
+                                        in fp16
+    adam_single_bad (shared, elements)  not finite in Adam's updates for gradients 0, 1e-4, 1, all
+                                        in fp32
 
 Run
     quizkit demo loss-scale --gpus 4
@@ -77,6 +83,22 @@ class Scaler:
             self.good_steps = 0
 
 
+def step(
+    shard: Tensor, scaler: Scaler, batch: Batch, limit: float, agree: Callable[[bool], bool]
+) -> bool:
+    """One step of SGD on this rank's shard of the master weights; whether it was skipped."""
+    weights = torch.cat(all_gather(shard))
+    own = scaled_gradient(weights, *batch[rank()], scaler.scale)
+    mine = ring_scatter_sum(own) / scaler.scale
+    seen = odd(mine)
+    found = agree(seen)
+    mine = clip(mine, limit)
+    if not found:
+        shard -= RATE * mine
+    scaler.update(found)
+    return found
+
+
 def loss_of(weights: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
     """One rank's share of the mean loss over all ranks; the layer itself computes in fp16."""
     layer = weights[: OUTPUTS * INPUTS].view(OUTPUTS, INPUTS)
@@ -113,73 +135,6 @@ def clip(shard: Tensor, limit: float) -> Tensor:
         return shard
     norm = everyone(shard.square().sum().item()).sum().sqrt()
     return shard * (limit / (norm + 1e-6)).clamp(max=1)
-
-
-def step(
-    shard: Tensor, scaler: Scaler, batch: Batch, limit: float, agree: Callable[[bool], bool]
-) -> bool:
-    """One step of SGD on this rank's shard of the master weights; whether it was skipped."""
-    weights = torch.cat(all_gather(shard))
-    own = scaled_gradient(weights, *batch[rank()], scaler.scale)
-    mine = ring_scatter_sum(own) / scaler.scale
-    seen = odd(mine)
-    found = agree(seen)
-    mine = clip(mine, limit)
-    if not found:
-        shard -= RATE * mine
-    scaler.update(found)
-    return found
-
-
-class Sgd:
-    """Plain SGD for torch's GradScaler: an optimizer of torch's own takes long to import."""
-
-    def __init__(self, weights: Tensor) -> None:
-        self.param_groups = [{"params": [weights]}]
-
-    def step(self) -> None:
-        """Only called if nothing overflowed."""
-        weights = self.param_groups[0]["params"][0]
-        if weights.grad is not None:
-            weights.data -= RATE * weights.grad
-
-
-def train_one(
-    weights: Tensor, batches: list[Batch], scale: float, interval: int, limit: float
-) -> tuple[Tensor, float]:
-    """The same steps in one process under torch's GradScaler: weights and scale at the end."""
-    weights = weights.clone().requires_grad_()
-    optimizer = Sgd(weights)
-    scaler = torch.amp.GradScaler(device().type, init_scale=scale, growth_interval=interval)
-    for batch in batches:
-        weights.grad = None
-        for inputs, targets in batch:
-            scaler.scale(loss_of(weights, inputs, targets)).backward()
-        scaler.unscale_(optimizer)  # pyright: ignore[reportArgumentType]
-        clip_grad_norm_(weights, limit)
-        scaler.step(optimizer)  # pyright: ignore[reportArgumentType]
-        scaler.update()
-    return weights.detach(), scaler.get_scale()
-
-
-def adam(gradients: Tensor) -> Tensor:
-    """The first update of Adam, all of it in the gradients' precision; the rate is left out."""
-    one, eps = torch.ones_like(gradients), torch.full_like(gradients, 1e-8)
-    first, second = 0.1 * gradients, 0.001 * gradients * gradients
-    return first / (0.1 * one) / ((second / (0.001 * one)).sqrt() + eps)
-
-
-def draw(steps: int, bad: int, spike: float, rows: int) -> list[Batch]:
-    """A batch for each step; two inputs are tiny, and one target of the bad step is far off."""
-    like = {"dtype": torch.float64, "device": device()}
-    sizes = torch.tensor([1.0] * (INPUTS - 2) + [1e-6] * 2, **like)
-
-    def pair() -> tuple[Tensor, Tensor]:
-        return torch.randn(rows, INPUTS, **like) * sizes, torch.randn(rows, OUTPUTS, **like) / 4
-
-    batches = [[pair() for _ in range(ranks())] for _ in range(steps)]
-    batches[bad][0][1][0, -1] = spike
-    return batches
 
 
 def main(
@@ -241,6 +196,57 @@ def main(
         "adam_half_bad": shared(counted((~adam(trio.half()).isfinite()).sum())),
         "adam_single_bad": shared(counted((~adam(trio).isfinite()).sum())),
     }
+
+
+class Sgd:
+    """Plain SGD for torch's GradScaler: an optimizer of torch's own takes long to import."""
+
+    def __init__(self, weights: Tensor) -> None:
+        self.param_groups = [{"params": [weights]}]
+
+    def step(self) -> None:
+        """Only called if nothing overflowed."""
+        weights = self.param_groups[0]["params"][0]
+        if weights.grad is not None:
+            weights.data -= RATE * weights.grad
+
+
+def train_one(
+    weights: Tensor, batches: list[Batch], scale: float, interval: int, limit: float
+) -> tuple[Tensor, float]:
+    """The same steps in one process under torch's GradScaler: weights and scale at the end."""
+    weights = weights.clone().requires_grad_()
+    optimizer = Sgd(weights)
+    scaler = torch.amp.GradScaler(device().type, init_scale=scale, growth_interval=interval)
+    for batch in batches:
+        weights.grad = None
+        for inputs, targets in batch:
+            scaler.scale(loss_of(weights, inputs, targets)).backward()
+        scaler.unscale_(optimizer)  # pyright: ignore[reportArgumentType]
+        clip_grad_norm_(weights, limit)
+        scaler.step(optimizer)  # pyright: ignore[reportArgumentType]
+        scaler.update()
+    return weights.detach(), scaler.get_scale()
+
+
+def adam(gradients: Tensor) -> Tensor:
+    """The first update of Adam, all of it in the gradients' precision; the rate is left out."""
+    one, eps = torch.ones_like(gradients), torch.full_like(gradients, 1e-8)
+    first, second = 0.1 * gradients, 0.001 * gradients * gradients
+    return first / (0.1 * one) / ((second / (0.001 * one)).sqrt() + eps)
+
+
+def draw(steps: int, bad: int, spike: float, rows: int) -> list[Batch]:
+    """A batch for each step; two inputs are tiny, and one target of the bad step is far off."""
+    like = {"dtype": torch.float64, "device": device()}
+    sizes = torch.tensor([1.0] * (INPUTS - 2) + [1e-6] * 2, **like)
+
+    def pair() -> tuple[Tensor, Tensor]:
+        return torch.randn(rows, INPUTS, **like) * sizes, torch.randn(rows, OUTPUTS, **like) / 4
+
+    batches = [[pair() for _ in range(ranks())] for _ in range(steps)]
+    batches[bad][0][1][0, -1] = spike
+    return batches
 
 
 BREAKS = {

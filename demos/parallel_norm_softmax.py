@@ -66,31 +66,6 @@ TOPIC = "tp"
 EPS = 1e-5
 
 
-class Sum(torch.autograd.Function):
-    """An all-reduce that autograd knows of."""
-
-    @staticmethod
-    def forward(ctx, part, back):
-        """Every rank's part, added up."""
-        ctx.back = back
-        return all_reduce(part.clone())
-
-    @staticmethod
-    def backward(ctx, gradient):
-        """A part counts in whatever any rank made of the sum; is that the same, it counts once."""
-        return all_reduce(gradient.clone()) if ctx.back == "all-reduce" else gradient, None
-
-
-def row_sum(part, back="all-reduce"):
-    """The sum over all shards, from which each rank goes on to make its own shard of the result."""
-    return Sum.apply(part, back)
-
-
-def row_max(part):
-    """The largest of all shards. Softmax is the same whatever is subtracted: no gradient."""
-    return torch.stack(all_gather(part.amax(-1))).amax(0)
-
-
 def row_moments(x):
     """Mean and variance of rows whose shards are equally long."""
     mean = row_sum(x.mean(-1)) / ranks()
@@ -123,6 +98,31 @@ def log_sum_exp(z, back="identity"):
     return torch.log(row_sum(powers.sum(-1), back)) + largest
 
 
+def row_sum(part, back="all-reduce"):
+    """The sum over all shards, from which each rank goes on to make its own shard of the result."""
+    return Sum.apply(part, back)
+
+
+def row_max(part):
+    """The largest of all shards. Softmax is the same whatever is subtracted: no gradient."""
+    return torch.stack(all_gather(part.amax(-1))).amax(0)
+
+
+class Sum(torch.autograd.Function):
+    """An all-reduce that autograd knows of."""
+
+    @staticmethod
+    def forward(ctx, part, back):
+        """Every rank's part, added up."""
+        ctx.back = back
+        return all_reduce(part.clone())
+
+    @staticmethod
+    def backward(ctx, gradient):
+        """A part counts in whatever any rank made of the sum; is that the same, it counts once."""
+        return all_reduce(gradient.clone()) if ctx.back == "all-reduce" else gradient, None
+
+
 def mine(whole):
     """This rank's shard of the last axis, be it a row's or a weight's."""
     return whole.chunk(ranks(), -1)[rank()]
@@ -136,43 +136,6 @@ def my_columns(whole):
 def my_rows(whole):
     """This rank's rows of a matrix; weights stay whole."""
     return whole.tensor_split(ranks())[rank()] if whole.dim() == 2 else whole
-
-
-def length(part):
-    """Of all ranks' parts as one vector."""
-    return all_reduce(part.detach().square().sum()).sqrt().item()
-
-
-def off(ours, truth):
-    """How far this is from the truth on all ranks together, as a share of the truth's length."""
-    return length(ours - truth) / length(truth)
-
-
-def with_grads(function, towards, leaves):
-    """What a function makes, the gradients of its inputs, and how often it had to ask."""
-    leaves = [leaf.clone().requires_grad_() for leaf in leaves]
-    with wire() as forward:
-        out = function(*leaves)
-    return out, grad((out * towards).sum(), leaves), forward.collectives
-
-
-def hold(ours, theirs, towards, *leaves, cut=mine):
-    """A function on shards against one on the whole: gaps of the result and of each gradient."""
-    out, grads, collectives = with_grads(ours, cut(towards), [cut(leaf) for leaf in leaves])
-    right, right_grads, _ = with_grads(theirs, towards, leaves)
-    own = [cut(whole) for whole in right_grads]
-    gaps = [off(gradient, whole) for gradient, whole in zip(grads, own, strict=True)]
-    scale = length(grads[0]) / length(own[0])
-    return SimpleNamespace(out=off(out, cut(right)), grads=gaps, scale=scale, asked=collectives)
-
-
-def draw(rows, hidden, spread):
-    """Rows whose shards have variance 1 and means that lie apart: their variance is then known."""
-    shards = torch.randn(ranks(), rows, hidden // ranks()).double()
-    shards -= shards.mean(-1, keepdim=True)
-    shards /= shards.var(-1, correction=0, keepdim=True).sqrt()
-    shards += spread * torch.arange(ranks())[:, None, None]
-    return torch.cat([*shards], -1).to(device())
 
 
 def main(
@@ -255,6 +218,43 @@ def main(
         "softmax_collectives": counted(shares.asked),
         "local_collectives": counted(local),
     }
+
+
+def length(part):
+    """Of all ranks' parts as one vector."""
+    return all_reduce(part.detach().square().sum()).sqrt().item()
+
+
+def off(ours, truth):
+    """How far this is from the truth on all ranks together, as a share of the truth's length."""
+    return length(ours - truth) / length(truth)
+
+
+def with_grads(function, towards, leaves):
+    """What a function makes, the gradients of its inputs, and how often it had to ask."""
+    leaves = [leaf.clone().requires_grad_() for leaf in leaves]
+    with wire() as forward:
+        out = function(*leaves)
+    return out, grad((out * towards).sum(), leaves), forward.collectives
+
+
+def hold(ours, theirs, towards, *leaves, cut=mine):
+    """A function on shards against one on the whole: gaps of the result and of each gradient."""
+    out, grads, collectives = with_grads(ours, cut(towards), [cut(leaf) for leaf in leaves])
+    right, right_grads, _ = with_grads(theirs, towards, leaves)
+    own = [cut(whole) for whole in right_grads]
+    gaps = [off(gradient, whole) for gradient, whole in zip(grads, own, strict=True)]
+    scale = length(grads[0]) / length(own[0])
+    return SimpleNamespace(out=off(out, cut(right)), grads=gaps, scale=scale, asked=collectives)
+
+
+def draw(rows, hidden, spread):
+    """Rows whose shards have variance 1 and means that lie apart: their variance is then known."""
+    shards = torch.randn(ranks(), rows, hidden // ranks()).double()
+    shards -= shards.mean(-1, keepdim=True)
+    shards /= shards.var(-1, correction=0, keepdim=True).sqrt()
+    shards += spread * torch.arange(ranks())[:, None, None]
+    return torch.cat([*shards], -1).to(device())
 
 
 BREAKS = {

@@ -12,26 +12,26 @@ The trick
     a factor of n m / (r(n + m)).
 
 Watch
-    sent_bytes_dense         bytes this rank sends for one gradient by the ring
-    sent_bytes_factors       bytes this rank sends for the P and Q of one gradient
-    factor (shared)          bytes of all ranks' dense gradients over those of their P and Q
-    error_first (shared)     relative distance of the first step's P Q^T from the mean
-    error_warm (shared)      relative distance of the last step's P Q^T from the mean, all steps on
-                             the same gradients, without feedback
-    error_cold (shared)      relative distance of the last step's P Q^T from the mean, from a fresh
-                             Q at each step
-    error_best (shared)      relative distance of the best matrix of rank r from the mean, found by
-                             decomposing the mean
-    error_averaged (shared)  relative distance from the mean if each rank decomposes its own and
-                             factors are averaged
-    lost_plain (shared)      relative distance of all that was sent from all there was, without
-                             feedback
-    lost_feedback (shared)   relative distance of all that was sent from all there was, with
-                             feedback: what the last residual holds
-    step_error               largest relative difference from one process that has the mean, of all
-                             steps
-    torch_error              relative difference of a step from torch's powerSGD_hook with the same
-                             state
+    sent_bytes_dense (bytes, step)    sent by this rank for one gradient by the dense ring
+    sent_bytes_factors (bytes, step)  sent by this rank for the P and Q of one gradient
+    error_first (shared, ratio)       distance of the first step's P Q^T from the mean, over its
+                                      length
+    error_warm (shared, ratio)        distance of the last step's P Q^T from the mean, over its
+                                      length; all steps on the same gradients, without feedback
+    error_cold (shared, ratio)        distance of the last step's P Q^T from the mean, over its
+                                      length, from a fresh Q at each step
+    error_best (shared, ratio)        distance of the best matrix of rank r from the mean, over its
+                                      length, found by decomposing the mean
+    error_averaged (shared, ratio)    distance from the mean, over its length, if each rank
+                                      decomposes its own and factors are averaged
+    missing_plain (shared, ratio)     distance of all that was sent from all there was, over its
+                                      length, without feedback
+    missing_feedback (shared, ratio)  distance of all that was sent from all there was, over its
+                                      length, with feedback: what the last residual holds
+    one_process_error (ratio)         distance of a step from one process that has the mean, over
+                                      its length, largest of all steps
+    hook_error (ratio)                distance of a step from torch's powerSGD_hook with the same
+                                      state, over its length
 
 Run
     quizkit demo powersgd --gpus 4
@@ -43,24 +43,9 @@ from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
 from _bench import all_gather, all_reduce, device, everyone, rank, ranks, ring_sum, wire
 
 import torch
-import torch._dynamo  # DDP wants it: here it is imported once, before the ranks are forked
-import torch.distributed as dist
-from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import PowerSGDState, powerSGD_hook
-from torch.nn.parallel import DistributedDataParallel
 
 TOPIC = "compress"
 WAYS = {"cold": (False, False), "warm": (False, True), "feedback": (True, True)}  # feedback, warm
-
-
-def orthonormal(columns):
-    """Columns of length 1 at right angles to each other, with the same span; one matrix or more."""
-    return torch.linalg.qr(columns).Q
-
-
-def fresh(width, r, turn):
-    """A random start: another one at each turn, the same on every rank."""
-    torch.manual_seed(1000 + turn)
-    return torch.randn(width, r, dtype=torch.float64).to(device())
 
 
 def step(gradient, start, residual):
@@ -76,6 +61,17 @@ def step(gradient, start, residual):
     return taken, orthonormal(q), wanted - taken
 
 
+def orthonormal(columns):
+    """Columns of length 1 at right angles to each other, with the same span; one matrix or more."""
+    return torch.linalg.qr(columns).Q
+
+
+def fresh(width, r, turn):
+    """A random start: another one at each turn, the same on every rank."""
+    torch.manual_seed(1000 + turn)
+    return torch.randn(width, r, dtype=torch.float64).to(device())
+
+
 def steps_of(gradient, r, steps):
     """Several steps on the same gradient, as good as one that changes slowly, in three ways."""
     residual = torch.zeros(len(WAYS), *gradient.shape).to(gradient)
@@ -89,49 +85,6 @@ def steps_of(gradient, r, steps):
             residual[way] = left[way] if feedback else residual[way]
         taken.append(sent)
     return dict(zip(WAYS, torch.stack(taken, 1), strict=True)), residual[-1]
-
-
-def one_process(mean, r, steps, feedback, warm):
-    """The same by a process that has the mean: it projects onto the span, and sums nothing."""
-    residual, start = torch.zeros_like(mean), fresh(mean.shape[1], r, 0)
-    for turn in range(steps):
-        start = start if warm else fresh(mean.shape[1], r, turn)
-        wanted = mean + residual
-        span = torch.linalg.svd(wanted @ start, full_matrices=False).U
-        projected = span @ (span.T @ wanted)
-        residual = wanted - projected if feedback else residual
-        start = wanted.T @ span  # only its span matters
-        yield projected
-
-
-def averaged_factors(gradient, r):
-    """What must not be done: each rank's own best factors, averaged over the ranks."""
-    u, s, v = torch.linalg.svd(gradient, full_matrices=False)
-    factors = torch.cat([u[:, :r] * s[:r], v[:r].T])
-    left, right = (all_reduce(factors) / ranks()).split(gradient.shape)
-    return left @ right.T
-
-
-def torch_step(gradient, r):
-    """A step by torch's hook, and ours from the state in which torch's began it."""
-    # gloo takes tensors from host memory only.
-    where = torch.device("cpu") if dist.get_backend() == "gloo" else device()
-    gradient = gradient.to(where)
-    height, width = gradient.shape
-    model = DistributedDataParallel(torch.nn.Linear(width, height, False, where, gradient.dtype))
-    state = PowerSGDState(None, r, start_powerSGD_iter=2, min_compression_rate=0)
-    model.register_comm_hook(state, powerSGD_hook)
-    start = residual = torch.empty(0)
-    for _ in range(4):  # two dense ones, one from a fresh Q, and one that begins where it ended
-        if state.q_memory_dict:
-            start = state.q_memory_dict[0].view(width, r).clone()
-            residual = state.error_dict[0].view(height, width).clone()
-        model.zero_grad()
-        # W times the unit matrix: the gradient of this sum is just what it is multiplied with.
-        (model(torch.eye(width).to(gradient)) * gradient.T).sum().backward()
-    with wire() as wired:
-        ours = step(*(each.to(device()) for each in (gradient, start, residual)))[0]
-    return ours, model.module.weight.grad.to(device()), wired.sent_bytes
 
 
 def main(
@@ -172,8 +125,8 @@ def main(
     check("a step equals torch's", torch_error, "<", 1e-9)
     with wire() as dense:
         ring_sum(gradient)
-    sent = everyone([dense.sent_bytes, thin]).sum(0).tolist()
-    check("factors of r(n + m) numbers", sent[1], "==", 2 * (n - 1) * 8 * r * (height + width))
+    sent = everyone(thin).sum().item()
+    check("factors of r(n + m) numbers", sent, "==", 2 * (n - 1) * 8 * r * (height + width))
     averaged = averaged_factors(gradient, r)
     longest = everyone(gradient.norm().item()).max() * (1 + 1e-9)
     check("averaged factors give no more than the ranks had", averaged.norm(), "<=", longest)
@@ -182,17 +135,63 @@ def main(
     return {
         "sent_bytes_dense": counted(dense.sent_bytes),
         "sent_bytes_factors": counted(thin),
-        "factor": shared(counted(sent[0] / sent[1] if n > 1 else 1.0)),
         "error_first": shared(compared(error(ran["warm"][0]))),
         "error_warm": shared(compared(error(ran["warm"][-1]))),
         "error_cold": shared(compared(error(ran["cold"][-1]))),
         "error_best": shared(compared(error(u[:, :r] * s[:r] @ v[:r]))),
         "error_averaged": shared(compared(error(averaged))),
-        "lost_plain": shared(compared(error(ran["warm"].sum(0), steps * mean))),
-        "lost_feedback": shared(compared(error(ran["feedback"].sum(0), steps * mean))),
-        "step_error": compared(worst),
-        "torch_error": compared(torch_error),
+        "missing_plain": shared(compared(error(ran["warm"].sum(0), steps * mean))),
+        "missing_feedback": shared(compared(error(ran["feedback"].sum(0), steps * mean))),
+        "one_process_error": compared(worst),
+        "hook_error": compared(torch_error),
     }
+
+
+def one_process(mean, r, steps, feedback, warm):
+    """The same by a process that has the mean: it projects onto the span, and sums nothing."""
+    residual, start = torch.zeros_like(mean), fresh(mean.shape[1], r, 0)
+    for turn in range(steps):
+        start = start if warm else fresh(mean.shape[1], r, turn)
+        wanted = mean + residual
+        span = torch.linalg.svd(wanted @ start, full_matrices=False).U
+        projected = span @ (span.T @ wanted)
+        residual = wanted - projected if feedback else residual
+        start = wanted.T @ span  # only its span matters
+        yield projected
+
+
+def averaged_factors(gradient, r):
+    """What must not be done: each rank's own best factors, averaged over the ranks."""
+    u, s, v = torch.linalg.svd(gradient, full_matrices=False)
+    factors = torch.cat([u[:, :r] * s[:r], v[:r].T])
+    left, right = (all_reduce(factors) / ranks()).split(gradient.shape)
+    return left @ right.T
+
+
+def torch_step(gradient, r):
+    """A step by torch's hook, and ours from the state in which torch's began it."""
+    import torch._dynamo  # DDP wants it: named here, it is imported once for all ranks
+    from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as theirs
+    from torch.nn.parallel import DistributedDataParallel
+
+    # gloo takes tensors from host memory only.
+    where = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
+    gradient = gradient.to(where)
+    height, width = gradient.shape
+    model = DistributedDataParallel(torch.nn.Linear(width, height, False, where, gradient.dtype))
+    state = theirs.PowerSGDState(None, r, start_powerSGD_iter=2, min_compression_rate=0)
+    model.register_comm_hook(state, theirs.powerSGD_hook)
+    start = residual = torch.empty(0)
+    for _ in range(4):  # two dense ones, one from a fresh Q, and one that begins where it ended
+        if state.q_memory_dict:
+            start = state.q_memory_dict[0].view(width, r).clone()
+            residual = state.error_dict[0].view(height, width).clone()
+        model.zero_grad()
+        # W times the unit matrix: the gradient of this sum is just what it is multiplied with.
+        (model(torch.eye(width).to(gradient)) * gradient.T).sum().backward()
+    with wire() as wired:
+        ours = step(*(each.to(device()) for each in (gradient, start, residual)))[0]
+    return ours, model.module.weight.grad.to(device()), wired.sent_bytes
 
 
 BREAKS = {

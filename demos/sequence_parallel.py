@@ -15,29 +15,30 @@ The trick
     the reduce-scatter, owes a sum of its gradients over the ranks.
 
 Watch
-    norm_sent (bytes, forward)            sent by a rank while the norm of its s / t tokens runs
-    norm_error (difference, forward)      norm of s / t tokens, from that of all tokens
-    region_bytes_tp (bytes, forward)      kept for backward by norm and dropout under plain TP; what
-                                          the matrices keep is not in it
-    region_bytes_sp (bytes, forward)      kept for backward by norm and dropout under SP
-    input_bytes_tp (bytes, forward)       kept for backward of the first matrix's input, plain TP
-    input_bytes_sp (bytes, forward)       kept for backward of the first matrix's input under SP: a
-                                          shard, or all that was gathered (--keep)
-    calls_forward_tp (collectives, forward)    of a block under plain TP
-    calls_forward_sp (collectives, forward)    of a block under SP
+    norm_sent (bytes, forward)              sent by a rank while the norm of its s / t tokens runs
+    norm_error (difference, forward)        norm of s / t tokens, from that of all tokens
+    region_bytes_tp (bytes, forward)        kept for backward by norm and dropout under plain TP;
+                                            what the matrices keep is not in it
+    region_bytes_sp (bytes, forward)        kept for backward by norm and dropout under SP
+    input_bytes_tp (bytes, forward)         kept for backward of the first matrix's input, plain TP
+    input_bytes_sp (bytes, forward)         kept for backward of the first matrix's input under SP:
+                                            a shard, or all that was gathered (--keep)
+    calls_forward_tp (collectives, forward)  of a block under plain TP
+    calls_forward_sp (collectives, forward)  of a block under SP
     calls_backward_tp (collectives, backward)  of a block under plain TP
     calls_backward_sp (collectives, backward)  of a block under SP, the sums of what it owes apart
-    sent_forward_tp (bytes, forward)      sent by a rank under plain TP
-    sent_forward_sp (bytes, forward)      sent by a rank under SP
-    sent_backward_tp (bytes, backward)    sent by a rank under plain TP
-    sent_backward_sp (bytes, backward)    sent by a rank under SP, the sums of what it owes apart
-    norm_local_error (difference, backward)    a rank's gradient of the norm before its sum
-    bias_local_error (difference, backward)    a rank's gradient of the second bias before its sum
-    out_error (difference, forward)       outputs, from one process
-    matrix_grad_error (difference, backward)   gradients of the matrices and the first bias
-    grad_error (difference, backward)     gradients of x, the norm and the second bias
-    x_grad_scale (ratio, backward)        length of x's gradient under SP over the right one's
-    torch_owes_norm (shared, yes/no)      1 if torch's own plan calls the norm's gradient a Partial
+    sent_forward_tp (bytes, forward)        sent by a rank under plain TP
+    sent_forward_sp (bytes, forward)        sent by a rank under SP
+    sent_backward_tp (bytes, backward)      sent by a rank under plain TP
+    sent_backward_sp (bytes, backward)      sent by a rank under SP, the sums of what it owes apart
+    norm_local_error (difference, backward)  a rank's gradient of the norm before its sum
+    bias_local_error (difference, backward)  a rank's gradient of the second bias before its sum
+    out_error (difference, forward)         outputs, from one process
+    matrix_grad_error (difference, backward)  gradients of the matrices and the first bias
+    grad_error (difference, backward)       gradients of x, the norm and the second bias
+    x_grad_scale (ratio, backward)          length of x's gradient under SP over the right one's
+    torch_owes_norm (shared, yes/no)        1 if torch's own plan calls the norm's gradient a
+                                            Partial
 
 Run
     quizkit demo sequence-parallel --gpus 4

@@ -11,12 +11,15 @@ The trick
     Learning rates are read at each step, since a schedule changes the groups it was given.
 
 Watch
-    state_bytes                 bytes of the optimizer's state on this rank
-    state_bytes_whole (shared)  bytes of the optimizer's state if nothing is sharded
-    weights_owned               numbers in the weights that this rank updates
-    weights_all (shared)        numbers in all weights that learn
-    weights_error               largest difference of weights from one process, after the last step
-    torch_error                 largest difference of weights from torch's ZeroRedundancyOptimizer
+    optimizer_bytes (bytes)                of the optimizer's state on this rank; weights and
+                                           gradients are not in it
+    optimizer_bytes_whole (shared, bytes)  of the optimizer's state if nothing is sharded
+    weights_owned (elements)               numbers in the weights that this rank updates
+    weights_all (shared, elements)         numbers in all weights that learn
+    weights_error (difference)             largest one of weights from one process, after the last
+                                           step
+    redundancy_error (difference)          largest one of weights from torch's
+                                           ZeroRedundancyOptimizer
 
 Run
     quizkit demo sharded-optimizer --gpus 4
@@ -158,12 +161,12 @@ def main(
     learns = sum(w.numel() for w in ours.parameters() if w.requires_grad)
     check("each weight has one owner", sum(sharded.held), "==", learns)
     return {
-        "state_bytes": counted(state_bytes(sharded.local)),
-        "state_bytes_whole": shared(counted(state_bytes(whole))),
+        "optimizer_bytes": counted(state_bytes(sharded.local)),
+        "optimizer_bytes_whole": shared(counted(state_bytes(whole))),
         "weights_owned": counted(sharded.held[rank()]),
         "weights_all": shared(counted(learns)),
         "weights_error": compared(weights_error),
-        "torch_error": compared(torch_error),
+        "redundancy_error": compared(torch_error),
     }
 
 

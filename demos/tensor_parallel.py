@@ -111,12 +111,6 @@ def parallel(x, norm, norm_bias, up, up_bias, down, down_bias):
     return row(gelu(column(x, up, up_bias)), down, down_bias)
 
 
-def dense(x, norm, norm_bias, up, up_bias, down, down_bias):
-    """The same block in one process."""
-    x = layer_norm(x, x.shape[-1:], norm, norm_bias)
-    return linear(gelu(linear(x, up, up_bias)), down, down_bias)
-
-
 def stack(block, x, weights):
     """Blocks one upon the other."""
     for own in weights:
@@ -138,41 +132,6 @@ def leaves(block):
 def gradients(block):
     """What a backward has left."""
     return {name: weight.grad for name, weight in block.items()}
-
-
-def apart(ours, theirs):
-    """The largest difference between gradients of the same blocks."""
-    pairs = [(a[name], b[name]) for a, b in zip(ours, theirs, strict=True) for name in a]
-    # Of several numbers, torch's largest is NaN if one of them is.
-    return torch.tensor([max_error(a, b.to(a.device)) for a, b in pairs]).max().item()
-
-
-def torch_parallel(master, x, towards):
-    """What torch's own tensor parallelism makes of it, and which dimensions it cuts."""
-    from torch import _dynamo  # noqa: F401  # DTensor wants it: once, before the fork
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor import DTensor
-    from torch.distributed.tensor import parallel as tp
-
-    # torch's collectives take a tensor from where it lies, and gloo wants it in host memory.
-    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
-    like = {"dtype": torch.float64, "device": place}
-    layers, plan, (wide, hidden) = [], {}, master[0]["up"].shape
-    for i in range(0, 4 * len(master), 4):
-        plan |= {f"{i + 1}": tp.ColwiseParallel(), f"{i + 3}": tp.RowwiseParallel()}
-        layers += [torch.nn.LayerNorm(hidden, **like), torch.nn.Linear(hidden, wide, **like)]
-        layers += [torch.nn.GELU(), torch.nn.Linear(wide, hidden, **like)]
-    model = torch.nn.Sequential(*layers)
-    values = torch.cat([weight.flatten() for block in master for weight in block.values()])
-    torch.nn.utils.vector_to_parameters(values.to(place), model.parameters())
-    tp.parallelize_module(model, init_device_mesh(place.type, (ranks(),)), plan)
-    y = model(x.detach().to(place))
-    (y * towards.to(place)).sum().backward()
-    grads = [weight.grad for weight in model.parameters()]
-    local = [grad.to_local() if isinstance(grad, DTensor) else grad for grad in grads]
-    grads = [dict(zip(master[0], local[i : i + 6], strict=True)) for i in range(0, len(local), 6)]
-    dims = [layer.weight.placements[0].dim for layer in (layers[1], layers[3])]
-    return y.detach(), grads, dims
 
 
 def main(
@@ -257,6 +216,47 @@ def main(
         "column_dim": shared(counted(column_dim)),
         "row_dim": shared(counted(row_dim)),
     }
+
+
+def dense(x, norm, norm_bias, up, up_bias, down, down_bias):
+    """The same block in one process."""
+    x = layer_norm(x, x.shape[-1:], norm, norm_bias)
+    return linear(gelu(linear(x, up, up_bias)), down, down_bias)
+
+
+def apart(ours, theirs):
+    """The largest difference between gradients of the same blocks."""
+    pairs = [(a[name], b[name]) for a, b in zip(ours, theirs, strict=True) for name in a]
+    # Of several numbers, torch's largest is NaN if one of them is.
+    return torch.tensor([max_error(a, b.to(a.device)) for a, b in pairs]).max().item()
+
+
+def torch_parallel(master, x, towards):
+    """What torch's own tensor parallelism makes of it, and which dimensions it cuts."""
+    from torch import _dynamo  # noqa: F401  # DTensor wants it: once, before the fork
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor
+    from torch.distributed.tensor import parallel as tp
+
+    # torch's collectives take a tensor from where it lies, and gloo wants it in host memory.
+    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
+    like = {"dtype": torch.float64, "device": place}
+    layers, plan, (wide, hidden) = [], {}, master[0]["up"].shape
+    for i in range(0, 4 * len(master), 4):
+        plan |= {f"{i + 1}": tp.ColwiseParallel(), f"{i + 3}": tp.RowwiseParallel()}
+        layers += [torch.nn.LayerNorm(hidden, **like), torch.nn.Linear(hidden, wide, **like)]
+        layers += [torch.nn.GELU(), torch.nn.Linear(wide, hidden, **like)]
+    model = torch.nn.Sequential(*layers)
+    values = torch.cat([weight.flatten() for block in master for weight in block.values()])
+    torch.nn.utils.vector_to_parameters(values.to(place), model.parameters())
+    tp.parallelize_module(model, init_device_mesh(place.type, (ranks(),)), plan)
+    y = model(x.detach().to(place))
+    (y * towards.to(place)).sum().backward()
+    grads = [weight.grad for weight in model.parameters()]
+    local = [grad.to_local() if isinstance(grad, DTensor) else grad for grad in grads]
+    grads = [dict(zip(master[0], local[i : i + 6], strict=True)) for i in range(0, len(local), 6)]
+    dims = [layer.weight.placements[0].dim for layer in (layers[1], layers[3])]
+    return y.detach(), grads, dims
 
 
 BREAKS = {

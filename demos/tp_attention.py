@@ -11,11 +11,11 @@ The trick
 
 Watch
     kv_held (count)                         KV heads on each rank, copies included
-    copies (ranks)                          that hold the same KV heads, this one included
+    kv_copies (ranks)                       that hold the same KV heads, this one included
     qkv_rows (rows)                         of the fused [Q; K; V] on each rank: torch's weight is
                                             (out, in)
     out_columns (count)                     columns of the output matrix's weight on each rank
-    kv_bytes (bytes)                        keys and values of all tokens on each rank: what a KV
+    cache_bytes (bytes)                     keys and values of all tokens on each rank: what a KV
                                             cache would hold
     sent_forward (bytes, forward)           sent by a rank in attention: one all-reduce
     sent_backward (bytes, backward)         sent by a rank in attention: one all-reduce, copies'
@@ -25,7 +25,7 @@ Watch
     out_error (difference, forward)         largest one of attention's output from one process
     grad_error (difference, backward)       the gradients of x, Wq and the output matrix, from one
                                             process
-    kv_grad_error (difference, backward)    the gradients of Wk and Wv, from one process
+    kv_weight_grad_error (difference, backward)  the gradients of Wk and Wv, from one process
     inside_out_error (difference, forward)  the output, heads cut inside
     inside_grad_error (difference, backward)  any gradient, heads cut inside
     mlp_out_error (difference, forward)     the gated MLP's output, from one process
@@ -51,6 +51,62 @@ TOPIC = "tp"
 same = torch.clone  # in this direction there is nothing to send
 
 
+def heads_of(who, size):
+    """The query heads of a rank, and the KV heads they look at: whole heads, in order."""
+    queries, kvs = size.heads // ranks(), max(1, size.kv_heads // ranks())
+    first = who * size.kv_heads // ranks()
+    return range(who * queries, (who + 1) * queries), range(first, first + kvs)
+
+
+def cut_qkv(fused, size):
+    """My rows of [Q; K; V]: my heads of each of the three."""
+    queries, kvs = heads_of(rank(), size)
+    q, k, v = fused.split([heads * size.head_dim for heads in size.stack])
+    rows = slice(queries.start * size.head_dim, queries.stop * size.head_dim)
+    kv_rows = slice(kvs.start * size.head_dim, kvs.stop * size.head_dim)
+    return torch.cat([q[rows], k[kv_rows], v[kv_rows]])
+
+
+def attention(x, qkv, out, size, queries, kvs, whole_scores=same, whole_weights=same):
+    """These heads, from x to what they add to the output."""
+    pieces = linear(x, qkv).unflatten(-1, (len(queries) + 2 * len(kvs), -1)).transpose(1, 2)
+    q, k, v = pieces.split([len(queries), len(kvs), len(kvs)], dim=1)
+    looks_at = [head * len(kvs) // len(queries) for head in range(len(queries))]
+    scores = whole_scores(q @ k[:, looks_at].mT / size.head_dim**0.5)
+    later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+    weights = whole_weights(scores.masked_fill(later, float("-inf")).softmax(-1))
+    return linear((weights @ v[:, looks_at]).transpose(1, 2).flatten(2), out)
+
+
+def by_heads(x, qkv, out, size):
+    """Some heads whole. From x to the last product no rank needs another."""
+    return total(attention(copied(x), qkv, out, size, *heads_of(rank(), size)))
+
+
+def inside_heads(x, qkv, out, size):
+    """All heads, some of each one's numbers: a score is a sum over ranks, and softmax waits."""
+    every = range(size.heads), range(size.kv_heads)
+    return total(attention(copied(x), qkv, out, size, *every, total, copied))
+
+
+def sum_copies(gradient, size):
+    """How many ranks hold my KV heads, and the gradient that an optimizer may use."""
+    queries, kvs = heads_of(rank(), size)
+    holders = [r for r in range(ranks()) if heads_of(r, size)[1] == kvs]
+    q, kv = gradient.split([len(queries) * size.head_dim, 2 * len(kvs) * size.head_dim])
+    return len(holders), torch.cat([q, ring_sum(kv, holders)])
+
+
+def copied(x):
+    """All ranks read x, so each knows a part of its gradient (Megatron's f)."""
+    return Either.apply(x, same, ring_sum)
+
+
+def total(part):
+    """All ranks add to the total, so its gradient is that of each part (Megatron's g)."""
+    return Either.apply(part, ring_sum, same)
+
+
 class Either(torch.autograd.Function):
     """One thing done to a tensor on its way, and another to its gradient on the way back."""
 
@@ -66,79 +122,16 @@ class Either(torch.autograd.Function):
         return ctx.back(gradient), None, None
 
 
-def copied(x):
-    """All ranks read x, so each knows a part of its gradient (Megatron's f)."""
-    return Either.apply(x, same, ring_sum)
-
-
-def total(part):
-    """All ranks add to the total, so its gradient is that of each part (Megatron's g)."""
-    return Either.apply(part, ring_sum, same)
-
-
-def heads_of(rank, size):
-    """The query heads of a rank, and the KV heads they look at: whole heads, in order."""
-    queries, kvs = size.heads // ranks(), max(1, size.kv_heads // ranks())
-    first = rank * size.kv_heads // ranks()
-    return range(rank * queries, (rank + 1) * queries), range(first, first + kvs)
-
-
-def cut_qkv(fused, size):
-    """My rows of [Q; K; V]: my heads of each of the three."""
-    queries, kvs = heads_of(rank(), size)
-    q, k, v = fused.split([heads * size.head_dim for heads in size.stack])
-    rows, kv_rows = (slice(h.start * size.head_dim, h.stop * size.head_dim) for h in (queries, kvs))
-    return torch.cat([q[rows], k[kv_rows], v[kv_rows]])
-
-
 def cut_gate_up(fused):
     """My rows of [gate; up]."""
     gate, up = fused.chunk(2)
     return torch.cat([gate.chunk(ranks())[rank()], up.chunk(ranks())[rank()]])
 
 
-def attention(x, qkv, out, size, queries, kvs, whole_scores=same, whole_weights=same):
-    """These heads, from x to what they add to the output."""
-    pieces = linear(x, qkv).unflatten(-1, (len(queries) + 2 * len(kvs), -1)).transpose(1, 2)
-    q, k, v = pieces.split([len(queries), len(kvs), len(kvs)], dim=1)
-    shared = [head * len(kvs) // len(queries) for head in range(len(queries))]
-    scores = whole_scores(q @ k[:, shared].mT / size.head_dim**0.5)
-    later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
-    weights = whole_weights(scores.masked_fill(later, float("-inf")).softmax(-1))
-    return linear((weights @ v[:, shared]).transpose(1, 2).flatten(2), out)
-
-
-def by_heads(x, qkv, out, size):
-    """Some heads whole. From x to the last product no rank needs another."""
-    return total(attention(copied(x), qkv, out, size, *heads_of(rank(), size)))
-
-
-def inside_heads(x, qkv, out, size):
-    """All heads, some of each one's numbers: a score is a sum over ranks, and softmax waits."""
-    every = range(size.heads), range(size.kv_heads)
-    return total(attention(copied(x), qkv, out, size, *every, total, copied))
-
-
 def swiglu(x, gate_up, down):
     """A gated MLP: half of the columns opens or shuts the other half."""
     gate, up = linear(x, gate_up).chunk(2, -1)
     return linear(silu(gate) * up, down)
-
-
-def sum_copies(gradient, size):
-    """How many ranks hold my KV heads, and the gradient that an optimizer may use."""
-    queries, kvs = heads_of(rank(), size)
-    holders = [r for r in range(ranks()) if heads_of(r, size)[1] == kvs]
-    q, kv = gradient.split([len(queries) * size.head_dim, 2 * len(kvs) * size.head_dim])
-    return len(holders), torch.cat([q, ring_sum(kv, holders)])
-
-
-def one_attention(x, qkv, out, size):
-    """The truth: all heads in one place, and torch's own core."""
-    pieces = linear(x, qkv).unflatten(-1, (sum(size.stack), -1)).transpose(1, 2)
-    q, k, v = pieces.split(size.stack, dim=1)
-    mixed = scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
-    return linear(mixed.transpose(1, 2).flatten(2), out)
 
 
 def step(layer, towards, *inputs):
@@ -149,11 +142,6 @@ def step(layer, towards, *inputs):
     with wire() as backward:
         (y * towards).sum().backward()
     return [y.detach(), *[leaf.grad for leaf in leaves]], forward, backward
-
-
-def worst(ours, truth):
-    """The largest difference of any of several tensors; NaN stays NaN."""
-    return torch.tensor([max_error(*pair) for pair in zip(ours, truth, strict=True)]).max().item()
 
 
 def main(
@@ -196,7 +184,7 @@ def main(
     errors = {
         "out": max_error(ours[0], true[0]),
         "grad": worst([*ours[1::2], ours[2][:q_rows]], [*true[1::2], true[2][:q_rows]]),
-        "kv_grad": max_error(ours[2][q_rows:], true[2][q_rows:]),
+        "kv_weight_grad": max_error(ours[2][q_rows:], true[2][q_rows:]),
     }
 
     def inside(weight, dim):
@@ -224,15 +212,28 @@ def main(
     check("inside a head the scores travel too", cut[1].sent_bytes, "==", once + scores)
     return {
         "kv_held": counted(cache.shape[-1] // head_dim // 2),
-        "copies": counted(copies),
+        "kv_copies": counted(copies),
         "qkv_rows": counted(len(my_qkv)),
         "out_columns": counted(my_out.shape[1]),
-        "kv_bytes": counted(cache.nbytes),
+        "cache_bytes": counted(cache.nbytes),
         "sent_forward": counted(forward.sent_bytes),
         "sent_backward": counted(backward.sent_bytes),
         "sent_inside_forward": counted(cut[1].sent_bytes),
         "sent_inside_backward": counted(cut[2].sent_bytes),
     } | {f"{name}_error": compared(error) for name, error in errors.items()}
+
+
+def one_attention(x, qkv, out, size):
+    """The truth: all heads in one place, and torch's own core."""
+    pieces = linear(x, qkv).unflatten(-1, (sum(size.stack), -1)).transpose(1, 2)
+    q, k, v = pieces.split(size.stack, dim=1)
+    mixed = scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    return linear(mixed.transpose(1, 2).flatten(2), out)
+
+
+def worst(ours, truth):
+    """The largest difference of any of several tensors; NaN stays NaN."""
+    return torch.tensor([max_error(*pair) for pair in zip(ours, truth, strict=True)]).max().item()
 
 
 BREAKS = {
@@ -253,13 +254,13 @@ BREAKS = {
     "copies-not-summed": Break(
         old="torch.cat([q, ring_sum(kv, holders)])",
         new="torch.cat([q, kv])",
-        expect="kv_grad as on one process",
+        expect="kv_weight_grad as on one process",
         ranks=4,
         source="KV weights copied for serving, then trained: the copies drift apart in silence",
     ),
     "copies-dealt-out": Break(
-        old="first = rank * size.kv_heads // ranks()",
-        new="first = rank * kvs % size.kv_heads",
+        old="first = who * size.kv_heads // ranks()",
+        new="first = who * kvs % size.kv_heads",
         expect="out as on one process",
         ranks=4,
         source="rank % kv_heads where it must be rank // copies: queries meet another head's keys",

@@ -145,18 +145,6 @@ def draw(dice, hidden, wide):
     return [weight.to(device()) for weight in (up, down, bias)]
 
 
-def one_process(x, towards, dice, wide, rate):
-    """The same block in one place, throwing the dice of all ranks: its output and gradients."""
-    ups, downs, biases = zip(*[draw(each, x.shape[1], wide) for each in dice], strict=True)
-    leaves = [x, torch.cat(ups), torch.cat(downs, 1), biases[0]]
-    x, up, down, bias = leaves = [leaf.clone().requires_grad_() for leaf in leaves]
-    inner, part = gelu(linear(x, up)), (len(x), wide // ranks())
-    inner = inner * torch.cat([each.throw("hidden", part, rate) for each in dice], -1)
-    y = x + linear(inner, down, bias) * dice[0].throw("residual", x.shape, rate)
-    gradients = torch.autograd.grad((y * towards).sum(), leaves)
-    return y.detach(), gradients
-
-
 def main(
     tokens: int = 24,  # tokens in all; where they are cut, the ranks share them evenly
     hidden: int = 48,  # width of the residual
@@ -239,6 +227,18 @@ def main(
         "init_rank": shared(counted(init_rank)),
         "init_scale": shared(compared(init_scale)),
     }
+
+
+def one_process(x, towards, dice, wide, rate):
+    """The same block in one place, throwing the dice of all ranks: its output and gradients."""
+    ups, downs, biases = zip(*[draw(each, x.shape[1], wide) for each in dice], strict=True)
+    leaves = [x, torch.cat(ups), torch.cat(downs, 1), biases[0]]
+    x, up, down, bias = leaves = [leaf.clone().requires_grad_() for leaf in leaves]
+    inner, part = gelu(linear(x, up)), (len(x), wide // ranks())
+    inner = inner * torch.cat([each.throw("hidden", part, rate) for each in dice], -1)
+    y = x + linear(inner, down, bias) * dice[0].throw("residual", x.shape, rate)
+    gradients = torch.autograd.grad((y * towards).sum(), leaves)
+    return y.detach(), gradients
 
 
 BREAKS = {

@@ -9,7 +9,7 @@ The trick
     divides it, with logits of -inf. --lift: added to every logit. --skew: small ids more often.
 
 Watch
-    rows (rows)                             of the table that each rank owns, padding included
+    table_rows (rows)                       of the table that each rank owns, padding included
     ownerless (shared, count)               ids that not exactly one rank owns
     own_ids (tokens)                        whose id is this rank's
     logits (elements, forward)              logits each rank computes, padding included
@@ -27,12 +27,12 @@ Watch
     lookup_error (difference, forward)      largest one of looked-up rows from one process
     stray_error (difference, forward)       looked-up rows, against the right ones plus row 0 of all
                                             other shards
-    loss_error (difference, forward)        largest one of a token's loss from one process
+    token_loss_error (difference, forward)  largest one of a token's loss from one process
     table_grad_error (difference, backward)  the table's gradient, this rank's rows, from one
                                             process
     head_grad_error (difference, backward)  the head's gradient, this rank's rows, from one process
-    input_grad_error (difference, backward)  the head input's gradient, whole on every rank, from
-                                            one process
+    head_input_grad_error (difference, backward)  the head input's gradient, whole on every rank,
+                                            from one process
     summed_grad_error (difference, backward)  the table's gradient from one process, had the ranks'
                                             been all-reduced
 
@@ -71,31 +71,6 @@ def find(ids, rows):
     return own, (ids - first).masked_fill(~own, 0)
 
 
-def reduce(x, combine):
-    """A ring all-reduce: chunks are combined on their way round, then go round once more."""
-    return ring_sum(x, combine=combine)
-
-
-def add_up(part):
-    """What each rank has a part of, whole."""
-    return reduce(part, torch.add)
-
-
-class Conjugate(torch.autograd.Function):
-    """One thing on the way forward, its conjugate on the way back."""
-
-    @staticmethod
-    def forward(ctx, x, there, back):
-        """Parts are added up, or what is whole goes as it is into every rank's part."""
-        ctx.back = back
-        return there(x)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        """A sum's gradient is each part's; where all ranks took x, theirs are added up."""
-        return ctx.back(gradient), None, None
-
-
 def look_up(ids, table):
     """Rows of a table of which this rank has a shard."""
     own, at = find(ids, len(table))
@@ -126,38 +101,36 @@ class Loss(torch.autograd.Function):
         return (softmax - onehot) * gradient[:, None], None
 
 
+def reduce(x, combine):
+    """A ring all-reduce: chunks are combined on their way round, then go round once more."""
+    return ring_sum(x, combine=combine)
+
+
+def add_up(part):
+    """What each rank has a part of, whole."""
+    return reduce(part, torch.add)
+
+
+class Conjugate(torch.autograd.Function):
+    """One thing on the way forward, its conjugate on the way back."""
+
+    @staticmethod
+    def forward(ctx, x, there, back):
+        """Parts are added up, or what is whole goes as it is into every rank's part."""
+        ctx.back = back
+        return there(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        """A sum's gradient is each part's; where all ranks took x, theirs are added up."""
+        return ctx.back(gradient), None, None
+
+
 def predict(x, head, vocab, lift):
     """The logits of this rank's rows of the head, which is column-parallel."""
     logits = linear(torch.tanh(x), head) + lift  # tanh: the model between table and head
     ids = rank() * len(head) + torch.arange(len(head), device=x.device)
     return logits.masked_fill(ids >= vocab, -inf)
-
-
-def one_process(tables, ids, targets, vocab, lift):
-    """The truth: no shards, no padding."""
-    table, head = (whole.clone().requires_grad_() for whole in tables)
-    looked_up = embedding(ids, table[:vocab])
-    x = looked_up.detach().requires_grad_()
-    logits = linear(torch.tanh(x), head[:vocab]) + lift
-    losses = cross_entropy(logits, targets, reduction="none")
-    for_x, for_head = grad(losses.sum() / (targets != IGNORED).sum(), (x, head))
-    [for_table] = grad((looked_up * for_x).sum(), table)
-    return SimpleNamespace(x=x, losses=losses, for_x=for_x, for_head=for_head, for_table=for_table)
-
-
-def torch_loss(logits, targets):
-    """The mean loss and its gradient as torch's own loss_parallel has them."""
-    import torch._dynamo  # DTensor wants it; named here, it is imported once for all ranks
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor import DTensor, Shard
-    from torch.distributed.tensor.parallel import loss_parallel
-
-    place = "cpu" if torch.distributed.get_backend() == "gloo" else device().type
-    local = logits.detach().to(place).requires_grad_()
-    mesh = init_device_mesh(place, (ranks(),))
-    with loss_parallel():
-        mean = cross_entropy(DTensor.from_local(local, mesh, [Shard(1)]), targets.to(place))
-        return mean.item(), *grad(mean, local)
 
 
 def main(
@@ -208,10 +181,10 @@ def main(
     strays = tables[0][::rows][: ranks()].sum(0) - tables[0][ids // rows * rows]
     found = {
         "lookup_error": max_error(looked_up, truth.x),
-        "loss_error": max_error(losses, truth.losses),
+        "token_loss_error": max_error(losses, truth.losses),
         "table_grad_error": max_error(for_table, truth.for_table[part]),
         "head_grad_error": max_error(for_head, truth.for_head[part]),
-        "input_grad_error": max_error(for_x, truth.for_x),
+        "head_input_grad_error": max_error(for_x, truth.for_x),
     }
     for name, error in found.items():
         check(f"{name.removesuffix('_error').replace('_', ' ')} as on one", error, "<", 1e-12)
@@ -222,7 +195,7 @@ def main(
     sent = everyone(to_loss.sent_bytes).sum().item()
     check("3 numbers a token", sent, "==", 2 * (ranks() - 1) * 3 * tokens * 8)
     return {
-        "rows": counted(rows),
+        "table_rows": counted(len(table)),
         "ownerless": shared(counted(ownerless)),
         "own_ids": counted(find(ids, rows)[0].sum().item()),
         "logits": counted(logits.numel()),
@@ -236,6 +209,33 @@ def main(
         "stray_error": compared(max_error(looked_up, truth.x + strays)),
         "summed_grad_error": compared(max_error(all_reduce(for_table), truth.for_table[part])),
     } | {name: compared(error) for name, error in found.items()}
+
+
+def one_process(tables, ids, targets, vocab, lift):
+    """The truth: no shards, no padding."""
+    table, head = (whole.clone().requires_grad_() for whole in tables)
+    looked_up = embedding(ids, table[:vocab])
+    x = looked_up.detach().requires_grad_()
+    logits = linear(torch.tanh(x), head[:vocab]) + lift
+    losses = cross_entropy(logits, targets, reduction="none")
+    for_x, for_head = grad(losses.sum() / (targets != IGNORED).sum(), (x, head))
+    [for_table] = grad((looked_up * for_x).sum(), table)
+    return SimpleNamespace(x=x, losses=losses, for_x=for_x, for_head=for_head, for_table=for_table)
+
+
+def torch_loss(logits, targets):
+    """The mean loss and its gradient as torch's own loss_parallel has them."""
+    import torch._dynamo  # DTensor wants it; named here, it is imported once for all ranks
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor, Shard
+    from torch.distributed.tensor.parallel import loss_parallel
+
+    place = "cpu" if torch.distributed.get_backend() == "gloo" else device().type
+    local = logits.detach().to(place).requires_grad_()
+    mesh = init_device_mesh(place, (ranks(),))
+    with loss_parallel():
+        mean = cross_entropy(DTensor.from_local(local, mesh, [Shard(1)]), targets.to(place))
+        return mean.item(), *grad(mean, local)
 
 
 BREAKS = {
@@ -256,14 +256,14 @@ BREAKS = {
     "local-max": Break(
         old="largest = reduce(logits.amax(1), torch.maximum)",
         new="largest = logits.amax(1)",
-        expect="loss as on one",
+        expect="token loss as on one",
         ranks=2,
         source="softmax written for one process, and only its sum made parallel",
     ),
     "padding-counted": Break(
         old="return logits.masked_fill(ids >= vocab, -inf)",
         new="return logits",
-        expect="loss as on one",
+        expect="token loss as on one",
         ranks=1,
         source="padded rows are zeros, so they do no harm: yet exp(0) is 1",
     ),

@@ -20,15 +20,15 @@ def test_shares_and_memory(run: Run, ranks: int, k: int) -> None:
     assert measured["all_tokens"] == sum(map(sum, sizes))
     assert measured["grad_error"] < 1e-12
     assert measured["means_error"] > 0.01
-    assert (measured["local_error"] > 0.001) == (len({sum(own) for own in sizes}) > 1)
+    assert (measured["own_tokens_error"] > 0.001) == (len({sum(own) for own in sizes}) > 1)
     for live, whole, own in zip(
         measured["live_bytes"], measured["live_bytes_whole"], sizes, strict=True
     ):
         assert live * sum(own) == whole * max(own)
-    assert measured["gradient_bytes"] == measured["gradient_bytes_whole"] == [1152] * ranks
+    assert measured["grad_bytes"] == measured["grad_bytes_whole"] == [1152] * ranks
     assert min(measured["batch_norm_error"]) > 1e-3
     assert max(measured["layer_norm_error"]) < 1e-12
-    assert measured["weights_error"] < 1e-12
+    assert measured["trained_error"] < 1e-12
     assert measured["root_rate_error"] > 1e-3
 
 
@@ -52,7 +52,7 @@ def test_spread_of_the_mean(run: Run) -> None:
 def test_equal_parts_may_be_averaged(run: Run) -> None:
     measured = run(3, microbatches=2, spread=0)["metrics"]
     assert measured["means_error"] < 1e-12
-    assert measured["local_error"] < 1e-12
+    assert measured["own_tokens_error"] < 1e-12
     assert run(3, "mean-of-means", microbatches=2, spread=0)["verdict"] == "pass"
     assert run(2, "own-tokens", spread=0)["verdict"] == "pass"
 

@@ -28,7 +28,7 @@ def test_noise_is_the_trace_over_the_samples(run: Run, ranks: int, args: dict[st
     width, rows = args.get("width", 8), args.get("rows", 2)
     batch = rows * args["microbatches"] * ranks
     assert measured["batch"] == batch
-    assert measured["error"] < 1e-12
+    assert measured["step_grad_error"] < 1e-12
     assert measured["noise_micro"] == pytest.approx(width / rows, rel=0.06)
     assert measured["noise_rank"] == pytest.approx(width / rows / args["microbatches"], rel=0.06)
     # However the batch was cut: it could as well have been one process.
@@ -56,7 +56,7 @@ def test_two_norms_give_the_noise_scale(run: Run, ranks: int, width: int, slope:
     assert measured["small_square"] == pytest.approx(slope + width / 2, rel=0.06)
     assert measured["big_square"] == pytest.approx(slope + width / 2 / ranks, rel=0.06)
     # One more number for every gradient of `width` numbers (a ring's chunks may be uneven).
-    for gradients, norms in zip(measured["gradient_bytes"], measured["norm_bytes"], strict=True):
+    for gradients, norms in zip(measured["sent_gradients"], measured["sent_norms"], strict=True):
         assert gradients / norms == pytest.approx(width, rel=0.01)
 
 

@@ -22,7 +22,6 @@ def test_where_they_rest_and_how_often_they_meet(run: Run, ranks: int, every: in
     pulls = [(1 - (1 - 0.2 * a) ** every, c) for a, c in each]
     settled = sum(k * c for k, c in pulls) / sum(k for k, _ in pulls)
     assert measured["optimum"] == pytest.approx(optimum)
-    assert measured["settled_late"] == pytest.approx(optimum)
     assert measured["settled"] == pytest.approx(settled)
     assert measured["settled_outer"] == pytest.approx(settled)
     assert measured["reductions_each"] == 3 * every
@@ -30,7 +29,7 @@ def test_where_they_rest_and_how_often_they_meet(run: Run, ranks: int, every: in
     assert measured["apart"] < 1e-14
     if ranks > 1:
         assert measured["plain_mean"] < measured["settled"] < measured["optimum"]
-        assert min(measured["drift"]) > 1e-3
+        assert min(measured["stray"]) > 1e-3
 
 
 def test_often_is_the_optimum_and_seldom_the_plain_mean(run: Run) -> None:
@@ -51,16 +50,6 @@ def test_one_step_is_data_parallelism_for_linear_rules(run: Run) -> None:
         assert measured["one_step_sgd"] < 1e-14
         assert measured["one_step_momentum"] < 1e-14
         assert measured["one_step_adam"] > 1e-5
-
-
-def test_gradients_a_step_late(run: Run) -> None:
-    # The mean curve is 2: late, a rate of 0.7 is too much, 0.4 is not.
-    fast, slow = (run(2, late_rate=rate)["metrics"] for rate in (0.7, 0.4))
-    assert fast["late_growth"] > 2
-    assert slow["late_growth"] < 1
-    assert fast["prompt_growth"] < 0.01
-    # Half-way through a turn such a run stands still without being there.
-    assert run(2, rate=0.25)["verdict"] == "pass"
 
 
 def test_outer_momentum_where_a_round_does_little(run: Run) -> None:
@@ -104,7 +93,6 @@ def test_what_a_break_leaves(run: Run) -> None:
         {"rate": 0.01},
         {"steep": 0.5},
         {"steep": 10.0},
-        {"late_rate": 3.0},
         {"outer_momentum": 1.0},
     ],
 )

@@ -39,7 +39,7 @@ def test_every_stage_trains_the_same_to_the_bit(run: Run, ranks: int, args: dict
     width, layers = args.get("width", 24), args.get("layers", 3)
     assert measured["parameters"] == layers * width**2
     assert measured["padding"] == layers * (-(width**2) % ranks)
-    assert measured["weights_error"] == measured["optimizer_error"] == [0.0] * ranks
+    assert measured["weights_same"] == measured["states_same"] == [True] * ranks
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])

@@ -31,7 +31,6 @@ def test_odd_settings_are_right(run: Run, ranks: int, args: dict[str, float]) ->
 )
 def test_the_factor_is_counted(run: Run, ranks: int, side: int, r: int, factor: float) -> None:
     measured = run(ranks, height=side, width=side, factor_rank=r, steps=1)["metrics"]
-    assert measured["factor"] == factor
     dense, thin = (sum(measured[f"sent_bytes_{name}"]) for name in ("dense", "factors"))
     assert dense == 2 * (ranks - 1) * 8 * side**2
     assert dense == factor * thin
@@ -46,8 +45,8 @@ def test_a_warm_start_comes_to_the_best(run: Run) -> None:
 
 def test_feedback_sends_later_what_it_does_not_send_now(run: Run) -> None:
     few, many = (run(2, steps=steps)["metrics"] for steps in (6, 24))
-    assert many["lost_feedback"] < 0.6 * few["lost_feedback"]
-    assert many["lost_plain"] > 0.99 * many["error_best"]
+    assert many["missing_feedback"] < 0.6 * few["missing_feedback"]
+    assert many["missing_plain"] > 0.99 * many["error_best"]
 
 
 def test_full_rank_is_the_mean_and_own_decompositions_are_not(run: Run) -> None:

@@ -16,7 +16,12 @@ pytestmark = pytest.mark.demo
 
 @pytest.mark.parametrize(
     ("t", "seq", "batch", "hidden", "keep"),
-    [(1, 3, 1, 5, "shard"), (2, 6, 3, 7, "gathered"), (3, 9, 1, 10, "shard"), (4, 8, 2, 24, "shard")],
+    [
+        (1, 3, 1, 5, "shard"),
+        (2, 6, 3, 7, "gathered"),
+        (3, 9, 1, 10, "shard"),
+        (4, 8, 2, 24, "shard"),
+    ],
 )
 def test_equal_bytes_forward_and_a_share_of_what_is_kept(
     run: Run, t: int, seq: int, batch: int, hidden: int, keep: str

@@ -28,10 +28,10 @@ def test_it_trains_as_one_process_does(
     # The embedding is the head as well and is dealt once; the frozen layer is not dealt at all.
     learns = vocabulary * width + width * width + width
     assert measured["weights_all"] == sum(measured["weights_owned"]) == learns
-    assert sum(measured["state_bytes"]) == measured["state_bytes_whole"]
+    assert sum(measured["optimizer_bytes"]) == measured["optimizer_bytes_whole"]
     scalars = 3 * 4 if optimizer == "AdamW" else 0  # a step count for each of three weights
     per_number = 16 if optimizer == "AdamW" else 8
-    assert measured["state_bytes_whole"] == per_number * learns + scalars
+    assert measured["optimizer_bytes_whole"] == per_number * learns + scalars
 
 
 def test_a_weight_is_never_cut(run: Run) -> None:

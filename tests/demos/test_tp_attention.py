@@ -49,10 +49,10 @@ def test_shapes_and_bytes_follow_whole_heads(run: Run, t: int, kv: int) -> None:
     measured = report["metrics"]
     held = max(1, kv // t)
     assert measured["kv_held"] == [held] * t
-    assert measured["copies"] == [max(1, t // kv)] * t
+    assert measured["kv_copies"] == [max(1, t // kv)] * t
     assert measured["qkv_rows"] == [(6 // t + 2 * held) * 6] * t
     assert measured["out_columns"] == [6 // t * 6] * t
-    assert measured["kv_bytes"] == [2 * 5 * held * 6 * 8] * t
+    assert measured["cache_bytes"] == [2 * 5 * held * 6 * 8] * t
     # A ring sends 2 (t - 1) / t of what it sums: x, and inside a head the scores of all heads.
     once, scores = 5 * 12 * 8, 6 * 5 * 5 * 8
     for way in ("forward", "backward"):
@@ -69,10 +69,10 @@ def test_watch_lists_what_a_run_reports(run: Run) -> None:
 
 
 BREAKS: dict[str, tuple[str, int, set[str]]] = {
-    "chunk-the-qkv": ("out", 2, {"out", "grad", "kv_grad"}),
+    "chunk-the-qkv": ("out", 2, {"out", "grad", "kv_weight_grad"}),
     "chunk-the-gate": ("mlp_out", 2, {"mlp_out", "mlp_grad"}),
-    "copies-not-summed": ("kv_grad", 4, {"kv_grad"}),
-    "copies-dealt-out": ("out", 4, {"out", "grad", "kv_grad"}),
+    "copies-not-summed": ("kv_weight_grad", 4, {"kv_weight_grad"}),
+    "copies-dealt-out": ("out", 4, {"out", "grad", "kv_weight_grad"}),
     "softmax-of-parts": ("inside_out", 2, {"inside_out", "inside_grad"}),
 }
 
@@ -96,7 +96,7 @@ def test_copies_meet_a_part_of_the_gradient_each(run: Run) -> None:
     # Where every rank has its own KV heads, nothing is summed and nothing can be forgotten.
     report = run(4, "copies-not-summed", kv_heads=4)
     assert report["verdict"] == "pass"
-    assert report["metrics"]["copies"] == [1] * 4
+    assert report["metrics"]["kv_copies"] == [1] * 4
 
 
 @pytest.mark.parametrize(

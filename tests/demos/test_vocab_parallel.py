@@ -35,7 +35,7 @@ def test_rows_bytes_and_gradients(run: Run, ranks: int, args: dict[str, Any]) ->
     vocab, tokens = args.get("vocab", 101), args.get("tokens", 128)
     multiple = args.get("multiple", 8)
     rows = -(-vocab // (ranks * multiple)) * multiple
-    assert measured["rows"] == [rows] * ranks
+    assert measured["table_rows"] == [rows] * ranks
     assert measured["ownerless"] == 0
     assert sum(measured["own_ids"]) == tokens
     assert measured["logits"] == [tokens * rows] * ranks
@@ -90,7 +90,7 @@ def test_floor_division_loses_the_tail(run: Run, ranks: int, vocab: int, lost: i
 
 def test_with_local_maxima_each_rank_has_a_loss_of_its_own(run: Run) -> None:
     report = run(2, "local-max")
-    assert "loss as on one" in failed(report)
+    assert "token loss as on one" in failed(report)
     assert "lookup as on one" not in failed(report)
     assert len(set(report["metrics"]["loss"])) == 2
     # A shard of nothing but padding has no largest logit to subtract.
@@ -105,7 +105,7 @@ def test_rows_of_zeros_still_count_in_the_denominator(run: Run) -> None:
 
 def test_a_onehot_without_its_mask_spares_the_loss(run: Run) -> None:
     report = run(2, "onehot-everywhere")
-    assert "loss as on one" not in failed(report)
+    assert "token loss as on one" not in failed(report)
     assert "head grad as on one" in failed(report)
 
 
