@@ -72,17 +72,12 @@ def accumulate(model, batches, shares):
         loss.backward()
 
 
-def shares_of(batches, kind="tokens"):
-    """By how much a micro-batch's sum over tokens is multiplied; all kinds but one are mistakes."""
+def shares_of(batches):
+    """By how much each micro-batch's sum over tokens is multiplied: one over everybody's tokens."""
     counts = [len(x) for x, _ in batches]
-    own, k = sum(counts), len(counts)
-    if kind == "tokens":
-        everybody = everyone(own).sum().item()
-        return [1 / everybody] * k
-    if kind == "local":
-        return [1 / own / ranks()] * k
-    parts = k * ranks() if kind == "means" else ranks()  # "unscaled" forgets K
-    return [1 / count / parts for count in counts]
+    own = sum(counts)
+    everybody = everyone(own).sum().item()
+    return [1 / everybody for _ in counts]
 
 
 def loss_of(model, batch):
@@ -98,9 +93,9 @@ def take(model):
     return row
 
 
-def gradient(model, batches, kind="tokens"):
-    """The gradient of the global batch, or what a kind of share takes for it."""
-    accumulate(model, batches, shares_of(batches, kind))
+def gradient(model, batches, shares=shares_of):
+    """The gradient of the global batch, or what mistaken shares take for it."""
+    accumulate(model, batches, shares(batches))
     return ring_sum(take(model))
 
 
@@ -172,8 +167,8 @@ def main(
     live, live_whole = saved.peak_bytes, saved_whole.peak_bytes
     check("one micro-batch is alive", live * len(whole[0]), "==", live_whole * longest)
 
-    kinds = "means", "local", "unscaled"
-    means, local, unscaled = (gradient(model, batches, kind) for kind in kinds)
+    mistakes = mean_of_means, own_tokens, without_k
+    means, local, unscaled = (gradient(model, batches, shares) for shares in mistakes)
     off = [((row - truth).norm() / truth.norm()).item() for row in (means, local)]
     owned = everyone(len(whole[0]))
     check("a mean of means needs equal parts", off[0] < 1e-9, "==", len({*counts}) == 1)
@@ -232,6 +227,21 @@ def main(
     }
 
 
+def mean_of_means(batches):
+    """A mistake: each micro-batch's mean, over K and the ranks, however many its tokens."""
+    return [1 / len(x) / len(batches) / ranks() for x, _ in batches]
+
+
+def own_tokens(batches):
+    """A mistake: this rank's tokens, and then the mean over ranks."""
+    return [1 / sum(len(x) for x, _ in batches) / ranks() for _ in batches]
+
+
+def without_k(batches):
+    """A mistake: each micro-batch's mean, not divided by K."""
+    return [1 / len(x) / ranks() for x, _ in batches]
+
+
 def alone(model, batch):
     """The truth: one process, one batch, no .grad to leave anything in."""
     loss = loss_of(model, batch) / len(batch[0])
@@ -260,8 +270,8 @@ def draws(model, batch):
 
 BREAKS = {
     "mean-of-means": Break(
-        old="        return [1 / everybody] * k\n",
-        new="        return [1 / (k * ranks() * count) for count in counts]\n",
+        old="return [1 / everybody for _ in counts]",
+        new="return [1 / (len(counts) * ranks() * count) for count in counts]",
         expect="gradients equal one process",
         ranks=1,
         source="huggingface/transformers#34191: each micro-batch's mean loss over their number",
