@@ -39,8 +39,8 @@ Watch
     sent_bytes_2 (bytes, step)     sent by this rank for gradients and weights, ZeRO-2
     sent_bytes_3 (bytes, step)     sent by this rank for gradients and weights, ZeRO-3
     moved_weights (elements)       weights of this rank's part that have changed by the end, stage 3
-    weights_same (yes/no)                  every stage's weights, bit by bit, as on one process
-    states_same (yes/no)                   master weights, momentum, variance, bit by bit
+    weights_same (yes/no)          every stage's weights, bit by bit, as on one process
+    states_same (yes/no)           master weights, momentum, variance, bit by bit
 
 Run
     quizkit demo model-states --gpus 4

@@ -33,9 +33,9 @@ Watch
     sent_backward_sp (bytes, backward)      sent by a rank under SP, the sums of what it owes apart
     norm_local_error (difference, backward)  a rank's gradient of the norm before its sum
     bias_local_error (difference, backward)  a rank's gradient of the second bias before its sum
-    out_error (difference, forward)         outputs, from one process
-    matrix_grad_error (difference, backward)  gradients of the matrices and the first bias
-    grad_error (difference, backward)       gradients of x, the norm and the second bias
+    out_error (shared, difference, forward)  outputs, from one process
+    matrix_grad_error (shared, difference, backward)  gradients of the matrices and the first bias
+    grad_error (shared, difference, backward)  gradients of x, the norm and the second bias
     x_grad_scale (ratio, backward)          length of x's gradient under SP over the right one's
     torch_owes_norm (shared, yes/no)        1 if torch's own plan calls the norm's gradient a
                                             Partial
@@ -50,8 +50,8 @@ from types import SimpleNamespace
 from typing import Literal
 
 from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
-from _bench import all_reduce, device, max_error, rank, ranks, ring_gather, ring_scatter_sum
-from _bench import saved_activations, wire
+from _bench import all_reduce, device, everyone, max_error, rank, ranks, ring_gather
+from _bench import ring_scatter_sum, saved_activations, wire
 
 import torch
 from torch.nn.functional import gelu, layer_norm, linear
@@ -236,7 +236,8 @@ def main(
     check("torch too has but its own tokens' gradient of the norm", owed, "<", 1e-12)
     own_x, right_x = sp.results["x"], mine("x", truth.results["x"], "sp")
     metrics |= {
-        f"{kind}_error": compared(torch.tensor(e).max().item()) for kind, e in errors.items()
+        f"{kind}_error": shared(compared(everyone(torch.tensor(e).max().item()).max()))
+        for kind, e in errors.items()
     }
     return metrics | {
         "norm_sent": counted(sp.norm.sent_bytes),

@@ -22,7 +22,7 @@ Watch
     elements_whole (elements)               weights every rank holds whole: the norms, and down's
                                             bias, all blocks
     output_error (difference, forward)      largest one of the output from one process
-    grad_error (difference, backward)       largest one of any gradient from one process
+    grad_error (shared, difference, backward)  largest one of any gradient from one process
     grad_scale_first (ratio, backward)      length of the gradient of the first block's up over the
                                             right length
     grad_scale_last (ratio, backward)       length of the gradient of the last block's up over the
@@ -208,7 +208,7 @@ def main(
         "elements_cut": counted(sum(held[name] for name in CUTS)),
         "elements_whole": counted(sum(held[name] for name in held.keys() - CUTS)),
         "output_error": compared(y_error),
-        "grad_error": compared(grad_error),
+        "grad_error": shared(compared(everyone(grad_error).max())),
         "grad_scale_first": compared(scale[0]),
         "grad_scale_last": compared(scale[1]),
         "norm_spread": shared(compared((norms.amax(0) - norms.amin(0)).max())),

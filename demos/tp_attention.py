@@ -22,9 +22,9 @@ Watch
                                             gradients apart
     sent_inside_forward (bytes, forward)    sent by a rank with heads cut inside: scores and output
     sent_inside_backward (bytes, backward)  sent by a rank with heads cut inside
-    out_error (difference, forward)         largest one of attention's output from one process
-    grad_error (difference, backward)       the gradients of x, Wq and the output matrix, from one
-                                            process
+    out_error (shared, difference, forward)  largest one of attention's output from one process
+    grad_error (shared, difference, backward)  the gradients of x, Wq and the output matrix, from
+                                            one process
     kv_weight_grad_error (difference, backward)  the gradients of Wk and Wv, from one process
     inside_out_error (difference, forward)  the output, heads cut inside
     inside_grad_error (difference, backward)  any gradient, heads cut inside
@@ -40,8 +40,8 @@ Run
 from functools import partial
 from types import SimpleNamespace
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run
-from _bench import device, max_error, rank, ranks, ring_sum, wire
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import device, everyone, max_error, rank, ranks, ring_sum, wire
 
 import torch
 from torch.nn.functional import linear, scaled_dot_product_attention, silu
@@ -220,6 +220,8 @@ def main(
         "sent_backward": counted(backward.sent_bytes),
         "sent_inside_forward": counted(cut[1].sent_bytes),
         "sent_inside_backward": counted(cut[2].sent_bytes),
+        "out_error": shared(compared(everyone(errors.pop("out")).max())),
+        "grad_error": shared(compared(everyone(errors.pop("grad")).max())),
     } | {f"{name}_error": compared(error) for name, error in errors.items()}
 
 

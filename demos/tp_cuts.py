@@ -20,7 +20,7 @@ Watch
     talks_column_column (collectives, forward)  of column-column: two
     talks_row_column (collectives, forward)  of row-column: two
     talks_row_row (collectives, forward)    of row-row: two
-    out_error (difference, forward)         largest one of any of the four outputs from one process
+    out_error (shared, difference, forward)  largest one of any of the four outputs from one process
     shares_gelu_error (difference, forward)  sum of gelu over the shares, against gelu of their sum
     shares_relu_error (difference, forward)  sum of relu over the shares, against relu of their sum
     shares_scale_error (difference, forward)  sum of the shares times 3, against their sum times 3
@@ -35,7 +35,7 @@ Run
     torchrun --nproc-per-node 4 demos/tp_cuts.py
 """
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run
+from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
 from _bench import device, everyone, max_error, rank, ranks, ring_gather, ring_sum, wire
 
 import torch
@@ -134,7 +134,7 @@ def main(
         apart = max_error(summed(act(share)), act(summed(share)))
         metrics[f"shares_{name}_error"] = compared(apart)
     return metrics | {
-        "out_error": compared(torch.tensor(errors).max().item()),
+        "out_error": shared(compared(everyone(torch.tensor(errors).max().item()).max())),
         "slices_gelu_error": compared(max_error(gathered(gelu(mine(before, -1))), gelu(before))),
     }
 

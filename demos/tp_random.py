@@ -21,8 +21,8 @@ Watch
     hidden_correlation (shared, value, forward)  largest correlation of two ranks' hidden masks
     replica_drift (shared, difference, forward)  among the ranks' outputs, which should be copies
     bias_spread (shared, difference, backward)  among the ranks' gradients of a bias that all hold
-    out_error (difference, forward)         outputs, from one process with all ranks' dice
-    grad_error (difference, backward)       gradients, from one process with all ranks' dice
+    out_error (shared, difference, forward)  outputs, from one process with all ranks' dice
+    grad_error (shared, difference, backward)  gradients, from one process with all ranks' dice
     recompute_error (difference, backward)  gradients, when the block is recomputed
     init_rank (shared, count)               matrix rank of a weight put together from all ranks'
                                             slices
@@ -39,7 +39,7 @@ from functools import partial
 from math import prod
 
 from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
-from _bench import all_gather, all_reduce, device, max_error, rank, ranks
+from _bench import all_gather, all_reduce, device, everyone, max_error, rank, ranks
 
 import torch
 from torch.nn.functional import gelu, linear
@@ -221,8 +221,8 @@ def main(
         "hidden_correlation": shared(compared(together.abs().max())),
         "replica_drift": shared(compared(drift)),
         "bias_spread": shared(compared(bias_spread)),
-        "out_error": compared(out_error),
-        "grad_error": compared(max(errors)),
+        "out_error": shared(compared(everyone(out_error).max())),
+        "grad_error": shared(compared(everyone(max(errors)).max())),
         "recompute_error": compared(again),
         "init_rank": shared(counted(init_rank)),
         "init_scale": shared(compared(init_scale)),

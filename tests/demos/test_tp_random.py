@@ -27,7 +27,7 @@ def test_copies_drop_alike_and_slices_apart(run: Run, t: int, args: dict[str, fl
     assert [measured[f"{place}_masks"] for place in ("heads", "hidden", "tokens")] == [t] * 3
     assert measured["hidden_correlation"] < 0.3
     assert measured["replica_drift"] == measured["bias_spread"] == 0
-    assert max(measured["out_error"] + measured["grad_error"]) < 1e-12
+    assert max(measured["out_error"], measured["grad_error"]) < 1e-12
     assert max(measured["recompute_error"]) < 1e-12
     assert measured["init_rank"] == min(asked["hidden"], asked["wide"])
     assert measured["init_scale"] == pytest.approx(1, abs=0.1)
@@ -40,7 +40,7 @@ def test_one_seed_for_all_makes_slices_copies(run: Run) -> None:
     assert measured["init_rank"] == 48 // 3
     # Nothing drifts, and the output is that of some model: no comparison of ranks would notice.
     assert measured["replica_drift"] == 0
-    assert max(measured["out_error"]) < 1e-12
+    assert measured["out_error"] < 1e-12
 
 
 def test_the_rank_of_copies_is_that_of_one(run: Run) -> None:
