@@ -10,8 +10,7 @@ The trick
 
 Watch
     all_tokens (shared, tokens)             in the global batch
-    grad_error (shared, difference, backward)  largest one of the gradient by shares from one
-                                            process's
+    grad_error (shared, difference)         largest one of the gradient by shares from one process's
     means_error (shared, ratio, backward)   gradient by a mean of means: its distance from the right
                                             one, over its length
     own_tokens_error (shared, ratio, backward)  gradient by each rank's own tokens, averaged: its

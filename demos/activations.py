@@ -11,42 +11,38 @@ The trick
     layer's input alone (full) costs one more forward, messages and all.
 
 Watch
-    bytes_none_tp (bytes, forward)          kept for a layer's backward, bf16, statistics of the
-                                            norms apart
-    bytes_none_sp (bytes, forward)          kept for a layer's backward, bf16, sequence parallelism
-                                            on
-    bytes_selective_tp (bytes, forward)     kept if the attention core is recomputed
-    bytes_selective_sp (bytes, forward)     kept if the attention core is recomputed, sequence
-                                            parallelism on
-    bytes_full_tp (bytes, forward)          kept if the layer is recomputed: its input
-    bytes_full_sp (bytes, forward)          kept if the layer is recomputed, sequence parallelism
-                                            on: a shard
-    attention_bytes_tp (bytes, forward)     what attention and its norm keep of bytes_none_tp; the
-                                            rest is the MLP's
-    attention_bytes_sp (bytes, forward)     what attention and its norm keep of bytes_none_sp; the
-                                            rest is the MLP's
-    norm_bytes_tp (bytes, forward)          each norm's mean and 1/deviation, which the law leaves
-                                            out
-    norm_bytes_sp (bytes, forward)          the norms' means and 1/deviations, sequence parallelism
-                                            on
-    sent_forward_tp (bytes, forward)        sent by a rank: two all-reduces, each a ring
-    sent_forward_sp (bytes, forward)        sent by a rank: two all-gathers, two reduce-scatters
-    sent_backward_tp (bytes, backward)      sent by a rank: two all-reduces
-    sent_backward_sp (bytes, backward)      sent by a rank: four halves, two inputs gathered again
-    resent_full_tp (bytes, backward)        sent besides by a rank if the layer is recomputed: the
-                                            forward's
-    resent_full_sp (bytes, backward)        sent besides by a rank if it recomputes, sequence
-                                            parallelism on
-    sent_cut_tp (bytes, both)               sent by a rank where a pipeline is cut behind the layer:
-                                            output onward, gradient of the input back
-    sent_cut_sp (bytes, both)               sent by a rank at such a cut, sequence parallelism on
-    flops_none (FLOPs, both)                of a tp rank's matrix products, multiply-add 2; nothing
-                                            else is counted
-    flops_selective (FLOPs, both)           of a tp rank if the attention core is recomputed
-    flops_full (FLOPs, both)                of a tp rank if the layer is recomputed: 4/3 of
-                                            flops_none
-    out_error (shared, difference, forward)  outputs, from one process, fp64, same dropout
-    grad_error (shared, difference, backward)  any gradient, from one process, both layouts
+    bytes_none_tp (bytes, forward)       kept for a layer's backward, bf16, statistics of the norms
+                                         apart
+    bytes_none_sp (bytes, forward)       kept for a layer's backward, bf16, sequence parallelism on
+    bytes_selective_tp (bytes, forward)  kept if the attention core is recomputed
+    bytes_selective_sp (bytes, forward)  kept if the attention core is recomputed, sequence
+                                         parallelism on
+    bytes_full_tp (bytes, forward)       kept if the layer is recomputed: its input
+    bytes_full_sp (bytes, forward)       kept if the layer is recomputed, sequence parallelism on: a
+                                         shard
+    attention_bytes_tp (bytes, forward)  what attention and its norm keep of bytes_none_tp; the rest
+                                         is the MLP's
+    attention_bytes_sp (bytes, forward)  what attention and its norm keep of bytes_none_sp; the rest
+                                         is the MLP's
+    norm_bytes_tp (bytes, forward)       each norm's mean and 1/deviation, which the law leaves out
+    norm_bytes_sp (bytes, forward)       the norms' means and 1/deviations, sequence parallelism on
+    sent_forward_tp (bytes, forward)     sent by a rank: two all-reduces, each a ring
+    sent_forward_sp (bytes, forward)     sent by a rank: two all-gathers, two reduce-scatters
+    sent_backward_tp (bytes, backward)   sent by a rank: two all-reduces
+    sent_backward_sp (bytes, backward)   sent by a rank: four halves, two inputs gathered again
+    resent_full_tp (bytes, backward)     sent besides by a rank if the layer is recomputed: the
+                                         forward's
+    resent_full_sp (bytes, backward)     sent besides by a rank if it recomputes, sequence
+                                         parallelism on
+    sent_cut_tp (bytes, both)            sent by a rank where a pipeline is cut behind the layer:
+                                         output onward, gradient of the input back
+    sent_cut_sp (bytes, both)            sent by a rank at such a cut, sequence parallelism on
+    flops_none (FLOPs, both)             of a tp rank's matrix products, multiply-add 2; nothing
+                                         else is counted
+    flops_selective (FLOPs, both)        of a tp rank if the attention core is recomputed
+    flops_full (FLOPs, both)             of a tp rank if the layer is recomputed: 4/3 of flops_none
+    out_error (shared, difference)       outputs, from one process, fp64, same dropout
+    grad_error (shared, difference)      any gradient, from one process, both layouts
 
 Run
     quizkit demo activations --gpus 4

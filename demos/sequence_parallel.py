@@ -33,9 +33,9 @@ Watch
     sent_backward_sp (bytes, backward)      sent by a rank under SP, the sums of what it owes apart
     norm_local_error (difference, backward)  a rank's gradient of the norm before its sum
     bias_local_error (difference, backward)  a rank's gradient of the second bias before its sum
-    out_error (shared, difference, forward)  outputs, from one process
+    out_error (shared, difference)          outputs, from one process
     matrix_grad_error (shared, difference, backward)  gradients of the matrices and the first bias
-    grad_error (shared, difference, backward)  gradients of x, the norm and the second bias
+    grad_error (shared, difference)         gradients of x, the norm and the second bias
     x_grad_scale (ratio, backward)          length of x's gradient under SP over the right one's
     torch_owes_norm (shared, yes/no)        1 if torch's own plan calls the norm's gradient a
                                             Partial

@@ -22,7 +22,7 @@ Watch
     elements_whole (elements)               weights every rank holds whole: the norms, and down's
                                             bias, all blocks
     output_error (difference, forward)      largest one of the output from one process
-    grad_error (shared, difference, backward)  largest one of any gradient from one process
+    grad_error (shared, difference)         largest one of any gradient from one process
     grad_scale_first (ratio, backward)      length of the gradient of the first block's up over the
                                             right length
     grad_scale_last (ratio, backward)       length of the gradient of the last block's up over the

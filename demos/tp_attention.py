@@ -22,9 +22,9 @@ Watch
                                             gradients apart
     sent_inside_forward (bytes, forward)    sent by a rank with heads cut inside: scores and output
     sent_inside_backward (bytes, backward)  sent by a rank with heads cut inside
-    out_error (shared, difference, forward)  largest one of attention's output from one process
-    grad_error (shared, difference, backward)  the gradients of x, Wq and the output matrix, from
-                                            one process
+    out_error (shared, difference)          largest one of attention's output from one process
+    grad_error (shared, difference)         the gradients of x, Wq and the output matrix, from one
+                                            process
     kv_weight_grad_error (difference, backward)  the gradients of Wk and Wv, from one process
     inside_out_error (difference, forward)  the output, heads cut inside
     inside_grad_error (difference, backward)  any gradient, heads cut inside

@@ -20,7 +20,7 @@ Watch
     talks_column_column (collectives, forward)  of column-column: two
     talks_row_column (collectives, forward)  of row-column: two
     talks_row_row (collectives, forward)    of row-row: two
-    out_error (shared, difference, forward)  largest one of any of the four outputs from one process
+    out_error (shared, difference)          largest one of any of the four outputs from one process
     shares_gelu_error (difference, forward)  sum of gelu over the shares, against gelu of their sum
     shares_relu_error (difference, forward)  sum of relu over the shares, against relu of their sum
     shares_scale_error (difference, forward)  sum of the shares times 3, against their sum times 3

@@ -21,8 +21,8 @@ Watch
     hidden_correlation (shared, value, forward)  largest correlation of two ranks' hidden masks
     replica_drift (shared, difference, forward)  among the ranks' outputs, which should be copies
     bias_spread (shared, difference, backward)  among the ranks' gradients of a bias that all hold
-    out_error (shared, difference, forward)  outputs, from one process with all ranks' dice
-    grad_error (shared, difference, backward)  gradients, from one process with all ranks' dice
+    out_error (shared, difference)          outputs, from one process with all ranks' dice
+    grad_error (shared, difference)         gradients, from one process with all ranks' dice
     recompute_error (difference, backward)  gradients, when the block is recomputed
     init_rank (shared, count)               matrix rank of a weight put together from all ranks'
                                             slices
