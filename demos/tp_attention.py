@@ -10,7 +10,7 @@ The trick
     Fused weights, [Q; K; V] or [gate; up], are cut part by part: a piece of the pile is no cut.
 
 Watch
-    kv_held (count)                         KV heads on each rank, copies included
+    kv_held (count, forward)                KV heads on each rank, copies included
     kv_copies (ranks)                       that hold the same KV heads, this one included
     qkv_rows (rows)                         of the fused [Q; K; V] on each rank: torch's weight is
                                             (out, in)
