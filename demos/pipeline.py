@@ -225,6 +225,13 @@ BREAKS = {
         ranks=2,
         source="loops that count m - warmup backwards as all: the warm-up's own stay owed",
     ),
+    "m-rounds": Break(
+        old="    return order\n\n\nSCHEDULES",
+        new="    return [(kind, i) for kind, i in order if i < microbatches - warmup]\n\n\nSCHEDULES",
+        expect="hangs",
+        ranks=2,
+        source="1F1B as one loop of m rounds instead of m + p - 1 - s: w forwards and backwards lost",
+    ),
     "loss-not-divided": Break(
         old="y = mse_loss(y, targets[i]) / len(inputs)",
         new="y = mse_loss(y, targets[i])",
