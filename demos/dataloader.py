@@ -51,20 +51,6 @@ ROWS, WIDTH, RATE = 2, 6, 0.1
 DRAWN = 6  # steps, as many as 80 columns have room for
 
 
-def my_samples(step):
-    """Places of this rank's samples of a step: every rank takes other ones."""
-    first = step * ROWS * ranks()
-    return [first + row * ranks() + rank() for row in range(ROWS)]
-
-
-def loader_thread(data, orders, ready, costs):
-    """Make real batches one after another, and say when each is done in a time of its own."""
-    now = 0.0
-    for step, told in iter(orders.get, None):
-        now = max(now, told) + costs[step]
-        ready.put((data[:, my_samples(step)], now))
-
-
 class Loader:
     """Batches in order, from threads that work ahead; without threads, made when wanted."""
 
@@ -94,6 +80,14 @@ class Loader:
         return batch
 
 
+def loader_thread(data, orders, ready, costs):
+    """Make real batches one after another, and say when each is done in a time of its own."""
+    now = 0.0
+    for step, told in iter(orders.get, None):
+        now = max(now, told) + costs[step]
+        ready.put((data[:, my_samples(step)], now))
+
+
 def reduce(gradient, ready, cost, clock):
     """Sum the buckets; each starts when backward has it, all ranks have come, and the last is done.
 
@@ -105,16 +99,9 @@ def reduce(gradient, ready, cost, clock):
         parts.append(ring_gather(part[None]).sum(0))  # messages carry clocks: now it is as late
         start = clock.now if ranks() > 1 else begin  # as the last rank; half a ring_sum's hops
         end = start + cost / len(ready)
-        opened, moved = opened + end - begin, moved + end - start
+        opened += end - begin
+        moved += end - start
     return torch.cat(parts), opened, moved, end
-
-
-def spend(clock, cost, name, step):
-    """Time goes on; the first steps are drawn."""
-    if step < DRAWN:
-        clock.spend(cost, f"{name}{step}")
-    else:
-        clock.now += cost
 
 
 def train(data, costs, threads, depth, plan):
@@ -145,7 +132,8 @@ def train(data, costs, threads, depth, plan):
             x = x.detach() - RATE * total / ranks()
             seen.ends.append(clock.now)
             seen.exposed += clock.now - after
-            seen.open, seen.moved = seen.open + opened, seen.moved + moved
+            seen.open += opened
+            seen.moved += moved
         for orders, _ in loader.lines:
             orders.put(None)  # the thread ends
     seen.x, seen.ahead = x, loader.ahead
@@ -157,28 +145,18 @@ def loss_of(batch, x):
     return mse_loss(batch[:WIDTH].T @ x, batch[WIDTH])
 
 
-def expected_ends(costs, threads, depth, plan):
-    """When steps end; how long all-reduces are open in the second half: a plain recurrence."""
-    free, ends, opened = 0.0, [], []
-    ready, taken = [[] for _ in costs], [[] for _ in costs]
-    for step in range(len(costs[0])):
-        opened = opened if step > len(costs[0]) // 2 else [0.0 for _ in costs]
-        for own, made, got in zip(costs, ready, taken, strict=True):
-            if threads:
-                told = got[step - threads * depth] if step >= threads * depth else 0.0
-                idle = made[step - threads] if step >= threads else 0.0
-                made.append(max(told, idle) + own[step])
-                got.append(max(free, made[-1]))
-            else:
-                got.append(free + own[step])
-        end = 0.0
-        for part in range(plan.buckets):
-            far = plan.forward + plan.backward * (part + 1) / plan.buckets
-            begins = [max(end, got[-1] + far) for got in taken]
-            end = max(begins) + plan.reduction / plan.buckets
-            opened = [so_far + end - begin for so_far, begin in zip(opened, begins, strict=True)]
-        ends.append(free := end)
-    return ends, opened
+def my_samples(step):
+    """Places of this rank's samples of a step: every rank takes other ones."""
+    first = step * ROWS * ranks()
+    return [first + row * ranks() + rank() for row in range(ROWS)]
+
+
+def spend(clock, cost, name, step):
+    """Time goes on; the first steps are drawn."""
+    if step < DRAWN:
+        clock.spend(cost, f"{name}{step}")
+    else:
+        clock.now += cost
 
 
 def main(
@@ -254,6 +232,30 @@ def main(
     }
 
 
+def expected_ends(costs, threads, depth, plan):
+    """When steps end; how long all-reduces are open in the second half: a plain recurrence."""
+    free, ends, opened = 0.0, [], []
+    ready, taken = [[] for _ in costs], [[] for _ in costs]
+    for step in range(len(costs[0])):
+        opened = opened if step > len(costs[0]) // 2 else [0.0 for _ in costs]
+        for own, made, got in zip(costs, ready, taken, strict=True):
+            if threads:
+                told = got[step - threads * depth] if step >= threads * depth else 0.0
+                idle = made[step - threads] if step >= threads else 0.0
+                made.append(max(told, idle) + own[step])
+                got.append(max(free, made[-1]))
+            else:
+                got.append(free + own[step])
+        end = 0.0
+        for part in range(plan.buckets):
+            far = plan.forward + plan.backward * (part + 1) / plan.buckets
+            begins = [max(end, got[-1] + far) for got in taken]
+            end = max(begins) + plan.reduction / plan.buckets
+            opened = [so_far + end - begin for so_far, begin in zip(opened, begins, strict=True)]
+        ends.append(free := end)
+    return ends, opened
+
+
 BREAKS = {
     "same-samples": Break(
         old="return [first + row * ranks() + rank() for row in range(ROWS)]",
@@ -284,6 +286,7 @@ BREAKS = {
         source="gradients averaged by hand after backward(): nothing of it is hidden",
     ),
 }
+
 
 if __name__ == "__main__":
     run(__file__)

@@ -63,28 +63,6 @@ TOPIC = "debug"
 
 WIDTH, ROWS, RATE = 8, 4, 0.01
 
-ILLS = {
-    "overflow": lambda y: y * 1e200 * 1e200,
-    "all-masked": lambda y: y * torch.softmax(torch.full_like(y, -torch.inf), -1),
-    "log-times-zero": lambda y: y + torch.log(0 * y) * 0,
-    "root-of-zero": lambda y: y + torch.sqrt(y - y),
-}
-
-
-class Block(Layer):
-    """A layer that can fall ill."""
-
-    ill: Callable[[Tensor], Tensor] = staticmethod(lambda y: y)
-
-    def forward(self, input):
-        """As a layer does, and then what the illness makes of it."""
-        return self.ill(super().forward(input))
-
-
-def bad(tensor):
-    """Whether a number in it is NaN or infinite."""
-    return not torch.isfinite(tensor).all().item()
-
 
 def watch(model):
     """Hooks on every module; they note where the first bad number turns up."""
@@ -102,6 +80,43 @@ def watch(model):
         module.register_forward_hook(lambda m, i, output, k=number: went_out(k, output))
         module.register_full_backward_hook(lambda m, on, got, k=number: came_back(k, on, got))
     return seen
+
+
+def bad(tensor):
+    """Whether a number in it is NaN or infinite."""
+    return not torch.isfinite(tensor).all().item()
+
+
+def share_of_bad(tensor):
+    """How many of its numbers are NaN or infinite, of all of them."""
+    return (~tensor.isfinite()).double().mean().item()
+
+
+def hunt(model, seen, inputs, targets, rates, falls_ill):
+    """Train; at the first step that goes wrong on any rank, take down what can be known."""
+    found = SimpleNamespace(step=-1, before=0, after=0, tensors=0, loss=0, input=0, anomaly=0)
+    found.forward = found.backward = -1
+    found.unclipped = found.clipped = 0.0
+    for step, rate in enumerate(rates):
+        falls_ill(step)
+        own, loss = gradient(model, inputs[step], targets[step])
+        flags = everyone(float(bad(own)))  # every rank's, before the sum
+        total = all_reduce(own.clone()) / ranks()
+        if flags.max() > 0 and found.step < 0:
+            found.step = step
+            found.before = int(bad(own))
+            found.after = int(bad(total))
+            found.tensors = sum(bad(weight.grad) for weight in model.parameters())
+            found.loss = int(bad(loss))
+            found.input = int(bad(inputs[step]))
+            found.forward, found.backward = seen.forward, seen.backward
+            found.unclipped = share_of_bad(total)
+            found.clipped = share_of_bad(clipped(total))
+            found.anomaly = stopped_by_torch(model, inputs[step], targets[step])
+        if flags.max() > 0:
+            continue  # on all ranks, or on none
+        update(model, total, rate)
+    return found
 
 
 def gradient(model, inputs, targets):
@@ -128,38 +143,22 @@ def clipped(row):
     return weight.grad
 
 
-def stopped_by_torch(model, inputs, targets):
-    """Whether torch's own detector stops the step when it is run again."""
-    try:
-        with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():
-            gradient(model, inputs, targets)
-    except RuntimeError:
-        return 1
-    return 0
+ILLS = {
+    "overflow": lambda y: y * 1e200 * 1e200,
+    "all-masked": lambda y: y * torch.softmax(torch.full_like(y, -torch.inf), -1),
+    "log-times-zero": lambda y: y + torch.log(0 * y) * 0,
+    "root-of-zero": lambda y: y + torch.sqrt(y - y),
+}
 
 
-def hunt(model, seen, inputs, targets, rates, falls_ill):
-    """Train; at the first step that goes wrong on any rank, take down what can be known."""
-    found = SimpleNamespace(step=-1, before=0, after=0, tensors=0, loss=0, input=0, anomaly=0)
-    found.forward, found.backward, found.shares = -1, -1, (0.0, 0.0)
-    for step, rate in enumerate(rates):
-        falls_ill(step)
-        own, loss = gradient(model, inputs[step], targets[step])
-        flags = everyone(float(bad(own)))  # every rank's, before the sum
-        total = all_reduce(own.clone()) / ranks()
-        if flags.max() > 0 and found.step < 0:
-            found.step, found.before, found.after = step, int(bad(own)), int(bad(total))
-            found.tensors = sum(bad(weight.grad) for weight in model.parameters())
-            found.loss, found.input = int(bad(loss)), int(bad(inputs[step]))
-            found.forward, found.backward = seen.forward, seen.backward
-            found.shares = [
-                (~each.isfinite()).double().mean().item() for each in (total, clipped(total))
-            ]
-            found.anomaly = stopped_by_torch(model, inputs[step], targets[step])
-        if flags.max() > 0:
-            continue  # on all ranks, or on none
-        update(model, total, rate)
-    return found
+class Block(Layer):
+    """A layer that can fall ill."""
+
+    ill: Callable[[Tensor], Tensor] = staticmethod(lambda y: y)
+
+    def forward(self, input):
+        """As a layer does, and then what the illness makes of it."""
+        return self.ill(super().forward(input))
 
 
 def main(
@@ -236,12 +235,22 @@ def main(
         "first_forward": counted(found.forward),
         "first_backward": counted(found.backward),
         "anomaly": counted(found.anomaly),
-        "unclipped": shared(counted(found.shares[0])),
-        "clipped": shared(counted(found.shares[1])),
+        "unclipped": shared(counted(found.unclipped)),
+        "clipped": shared(counted(found.clipped)),
         "weights_bad": counted(int(bad(ours))),
         "weights_apart": shared(compared(spread)),
         "relative_weight_error": shared(compared(error)),
     }
+
+
+def stopped_by_torch(model, inputs, targets):
+    """Whether torch's own detector stops the step when it is run again."""
+    try:
+        with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():
+            gradient(model, inputs, targets)
+    except RuntimeError:
+        return 1
+    return 0
 
 
 BREAKS = {
@@ -276,6 +285,7 @@ BREAKS = {
         source="clipping recommended against NaN: it is for gradients that are large and finite",
     ),
 }
+
 
 if __name__ == "__main__":
     run(__file__)

@@ -54,11 +54,6 @@ from torch.nn.functional import mse_loss
 TOPIC = "pp"
 
 
-def schedule_gpipe(stage, stages, microbatches):
-    """Fill the pipeline, then drain it."""
-    return [("F", i) for i in range(microbatches)] + [("B", i) for i in range(microbatches)]
-
-
 def schedule_1f1b(stage, stages, microbatches):
     """Run a backward as soon as there is one."""
     # The last stage answers a forward with its backward at once. Any other stage first has to put
@@ -70,6 +65,11 @@ def schedule_1f1b(stage, stages, microbatches):
         order += [("F", warmup + i), ("B", i)]
     order += [("B", i) for i in range(steady, microbatches)]
     return order
+
+
+def schedule_gpipe(stage, stages, microbatches):
+    """Fill the pipeline, then drain it."""
+    return [("F", i) for i in range(microbatches)] + [("B", i) for i in range(microbatches)]
 
 
 SCHEDULES = {"gpipe": schedule_gpipe, "1f1b": schedule_1f1b}
@@ -123,22 +123,6 @@ def step(order, block, inputs, targets, cost, clock):
 def fingerprint(weights):
     """A number that changes when the weights do."""
     return sum(weight.detach().sum().item() for weight in weights)
-
-
-def torch_gradient(name, block, inputs, targets):
-    """What torch's own schedule makes of this rank's stage."""
-    from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
-
-    # torch sends a tensor from where it lies, and gloo takes it from host memory only.
-    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
-    block = deepcopy(block).to(place)
-    # Samples of what enters and leaves the stage spare torch a trial run through the pipeline.
-    sample = inputs[0].detach().to(place).requires_grad_(rank() > 0)
-    stage = PipelineStage(block, rank(), ranks(), place, sample, block(sample))
-    schedule = {"gpipe": ScheduleGPipe, "1f1b": Schedule1F1B}[name](stage, len(inputs), mse_loss)
-    # It takes the batch on the first stage and the target on the last; the others may pass both.
-    schedule.step(torch.cat(inputs).to(place), target=torch.cat(targets).to(place))
-    return take_gradient(block)
 
 
 def main(
@@ -217,6 +201,22 @@ def main(
     }
 
 
+def torch_gradient(name, block, inputs, targets):
+    """What torch's own schedule makes of this rank's stage."""
+    from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+
+    # torch sends a tensor from where it lies, and gloo takes it from host memory only.
+    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
+    block = deepcopy(block).to(place)
+    # Samples of what enters and leaves the stage spare torch a trial run through the pipeline.
+    sample = inputs[0].detach().to(place).requires_grad_(rank() > 0)
+    stage = PipelineStage(block, rank(), ranks(), place, sample, block(sample))
+    schedule = {"gpipe": ScheduleGPipe, "1f1b": Schedule1F1B}[name](stage, len(inputs), mse_loss)
+    # It takes the batch on the first stage and the target on the last; the others may pass both.
+    schedule.step(torch.cat(inputs).to(place), target=torch.cat(targets).to(place))
+    return take_gradient(block)
+
+
 BREAKS = {
     "no-cooldown": Break(
         old="range(steady, microbatches)",
@@ -226,11 +226,11 @@ BREAKS = {
         source="loops that count m - warmup backwards as all: the warm-up's own stay owed",
     ),
     "m-rounds": Break(
-        old="    return order\n\n\nSCHEDULES",
-        new="    return [(kind, i) for kind, i in order if i < microbatches - warmup]\n\n\nSCHEDULES",
+        old="    return order\n",
+        new="    return [(kind, i) for kind, i in order if i < microbatches - warmup]\n",
         expect="hangs",
         ranks=2,
-        source="1F1B as one loop of m rounds instead of m + p - 1 - s: w forwards and backwards lost",
+        source="1F1B as a loop of m rounds, not m + p - 1 - s: each stage loses what is missing",
     ),
     "loss-not-divided": Break(
         old="y = mse_loss(y, targets[i]) / len(inputs)",

@@ -62,15 +62,6 @@ TOPIC = "pp"
 RATE = 0.1  # of plain SGD
 
 
-def schedule_1f1b(stage, stages, batches):
-    """Forwards of warm-up, then F and B in turn, then the backwards still owed."""
-    warmup = min(stages - 1 - stage, len(batches))
-    order = [("F", i) for i in batches[:warmup]]
-    for forward, backward in zip(batches[warmup:], batches, strict=False):
-        order += [("F", forward), ("B", backward)]
-    return order + [("B", i) for i in batches[len(batches) - warmup :]]
-
-
 class Versions:
     """A stage's weights: one version lies in the block, others wait aside for their backward."""
 
@@ -117,7 +108,9 @@ def train(order, per_update, block, inputs, targets, cost, clock):
         if kind == "F":
             x = inputs[i] if arrived is None else arrived.requires_grad_()
             y = block(x)
-            result, y = y.detach(), mse_loss(y, targets[i]) if here == last else y
+            result = y.detach()
+            if here == last:
+                y = mse_loss(y, targets[i])
             alive[i] = x, y, versions.latest, versions.row.sum()
             seen.met.append(versions.latest)
             seen.live = max(seen.live, len(alive))
@@ -141,20 +134,13 @@ def train(order, per_update, block, inputs, targets, cost, clock):
     return seen
 
 
-def emulate(blocks, inputs, targets, per_update, met):
-    """One process: each mini-batch at the versions it met; a stage's weights after each update."""
-    made = [[parameters_to_vector(block.parameters()).detach()] for block in blocks]
-    total = [0] * len(blocks)
-    for i, pair in enumerate(zip(inputs, targets, strict=True)):
-        for block, rows, numbers in zip(blocks, made, met, strict=True):
-            vector_to_parameters(rows[numbers[i]], block.parameters())
-        gradients = one_process(blocks, *([each] for each in pair))
-        total = [t + g / per_update for t, g in zip(total, gradients, strict=True)]
-        if (i + 1) % per_update == 0:
-            for rows, gradient in zip(made, total, strict=True):
-                rows.append(rows[-1] - RATE * gradient)
-            total = [0] * len(blocks)
-    return [torch.stack(rows[1:]) for rows in made]
+def schedule_1f1b(stage, stages, batches):
+    """Forwards of warm-up, then F and B in turn, then the backwards still owed."""
+    warmup = min(stages - 1 - stage, len(batches))
+    order = [("F", i) for i in batches[:warmup]]
+    for forward, backward in zip(batches[warmup:], batches, strict=False):
+        order += [("F", forward), ("B", backward)]
+    return order + [("B", i) for i in batches[len(batches) - warmup :]]
 
 
 def main(
@@ -231,6 +217,22 @@ def main(
         "flush_error": compared(flush_error),
         "sync_gap": compared(max_error(stash.updates, prompt)),
     }
+
+
+def emulate(blocks, inputs, targets, per_update, met):
+    """One process: each mini-batch at the versions it met; a stage's weights after each update."""
+    made = [[parameters_to_vector(block.parameters()).detach()] for block in blocks]
+    total = [0] * len(blocks)
+    for i, pair in enumerate(zip(inputs, targets, strict=True)):
+        for block, rows, numbers in zip(blocks, made, met, strict=True):
+            vector_to_parameters(rows[numbers[i]], block.parameters())
+        gradients = one_process(blocks, *([each] for each in pair))
+        total = [t + g / per_update for t, g in zip(total, gradients, strict=True)]
+        if (i + 1) % per_update == 0:
+            for rows, gradient in zip(made, total, strict=True):
+                rows.append(rows[-1] - RATE * gradient)
+            total = [0] * len(blocks)
+    return [torch.stack(rows[1:]) for rows in made]
 
 
 BREAKS = {

@@ -174,15 +174,6 @@ def forwards_of(block):
     return sum(layer.forwards for layer in block)
 
 
-def one_process(blocks, inputs, targets):
-    """The truth: all is kept and nothing runs twice; each stage throws its dice in turn."""
-    for stage, block in enumerate(blocks):
-        torch.manual_seed(stage)
-        inputs = [block(x) for x in inputs]
-    mse_loss(torch.cat(inputs), torch.cat(targets)).backward()
-    return [take_gradient(block) for block in blocks]
-
-
 def experiment(name, block, length, inputs, targets, cost):
     """One step of this stage, and what it kept, ran and took."""
     mode, schedule = name.split("_")
@@ -257,6 +248,15 @@ def main(
             metrics[f"between_{name}"] = counted(seen.between / unit)
             metrics[f"error_{name}"] = shared(compared(everyone(error).max().item()))
     return metrics
+
+
+def one_process(blocks, inputs, targets):
+    """The truth: all is kept and nothing runs twice; each stage throws its dice in turn."""
+    for stage, block in enumerate(blocks):
+        torch.manual_seed(stage)
+        inputs = [block(x) for x in inputs]
+    mse_loss(torch.cat(inputs), torch.cat(targets)).backward()
+    return [take_gradient(block) for block in blocks]
 
 
 BREAKS = {

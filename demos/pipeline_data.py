@@ -52,33 +52,6 @@ TOPIC = "pp"
 RATE = 0.1  # of plain SGD
 
 
-def copies(replicas):
-    """The ranks that hold the same stage as this one."""
-    first = rank() - rank() % replicas
-    return range(first, first + replicas)
-
-
-def all_sum(row, members):
-    """Add up the members' rows: a part's sum grows on its way round, then goes round once more."""
-    size, me = len(members), members.index(rank())
-    right, left = members[(me + 1) % size], members[me - 1]
-    parts = pad(row, (0, -len(row) % size)).view(size, -1).clone()
-    for hop in range(2 * (size - 1)):
-        mine, other = parts[(me - hop) % size], parts[(me - hop - 1) % size]
-        arrived = exchange(mine, right, torch.empty_like(mine), left, tag=1).wait()
-        other.copy_(other + arrived if hop < size - 1 else arrived)
-    return parts.flatten()[: len(row)]
-
-
-def schedule_1f1b(stage, stages, microbatches):
-    """Forwards of warm-up, then F and B in turn, then the backwards still owed."""
-    warmup = min(stages - 1 - stage, microbatches)
-    order = [("F", i) for i in range(warmup)]
-    for i in range(microbatches):
-        order += [("F", warmup + i), ("B", i)] if warmup + i < microbatches else [("B", i)]
-    return order
-
-
 def step(each, order, block, members, inputs, targets, share, cost, clock):
     """One step: 1F1B within this copy, sums over the copies, the update."""
     seen = SimpleNamespace(outputs=[], sums=[], sent=0, ready=0.0)
@@ -115,40 +88,37 @@ def step(each, order, block, members, inputs, targets, share, cost, clock):
     return seen
 
 
+def copies(replicas):
+    """The ranks that hold the same stage as this one."""
+    first = rank() - rank() % replicas
+    return range(first, first + replicas)
+
+
+def all_sum(row, members):
+    """Add up the members' rows: a part's sum grows on its way round, then goes round once more."""
+    size, me = len(members), members.index(rank())
+    right, left = members[(me + 1) % size], members[me - 1]
+    parts = pad(row, (0, -len(row) % size)).view(size, -1).clone()
+    for hop in range(2 * (size - 1)):
+        mine, other = parts[(me - hop) % size], parts[(me - hop - 1) % size]
+        arrived = exchange(mine, right, torch.empty_like(mine), left, tag=1).wait()
+        other.copy_(other + arrived if hop < size - 1 else arrived)
+    return parts.flatten()[: len(row)]
+
+
 def update(block, gradient):
     """Plain SGD."""
     weights = parameters_to_vector(block.parameters()).detach()
     vector_to_parameters(weights - RATE * gradient, block.parameters())
 
 
-def train(blocks, inputs, targets, steps):
-    """One process on the global batch: outputs and gradients at first, weights at last."""
-    outputs, gradients = [torch.nn.Sequential(*blocks)(x).detach() for x in inputs], []
-    for _ in range(steps):
-        gradients.append(one_process(blocks, inputs, targets))
-        for block, gradient in zip(blocks, gradients[-1], strict=True):
-            update(block, gradient)
-    return outputs, gradients[0], [parameters_to_vector(b.parameters()).detach() for b in blocks]
-
-
-def torch_gradient(block, replicas, inputs, targets):
-    """What torch makes of it: its pipeline's stage is a DDP module, which averages over copies."""
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.pipelining import PipelineStage, Schedule1F1B
-    from torch.nn.parallel import DistributedDataParallel
-
-    # torch sends a tensor from where it lies, and gloo takes it from host memory only.
-    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
-    stage, stages = rank() // replicas, ranks() // replicas
-    mesh = init_device_mesh(place.type, (stages, replicas), mesh_dim_names=("pp", "dp"))
-    block = deepcopy(block).to(place)
-    sample = inputs[0].detach().to(place).requires_grad_(stage > 0)
-    out = block(sample)
-    block = DistributedDataParallel(block, process_group=mesh.get_group("dp"))
-    part = PipelineStage(block, stage, stages, place, sample, out, group=mesh.get_group("pp"))
-    schedule = Schedule1F1B(part, len(inputs), mse_loss)
-    schedule.step(torch.cat(inputs).to(place), target=torch.cat(targets).to(place))
-    return take_gradient(block)
+def schedule_1f1b(stage, stages, microbatches):
+    """Forwards of warm-up, then F and B in turn, then the backwards still owed."""
+    warmup = min(stages - 1 - stage, microbatches)
+    order = [("F", i) for i in range(warmup)]
+    for i in range(microbatches):
+        order += [("F", warmup + i), ("B", i)] if warmup + i < microbatches else [("B", i)]
+    return order
 
 
 def main(
@@ -237,6 +207,36 @@ def main(
         "reversed_mean_error": compared(abs(turned.mean() - truth.mean()).item()),
         "drift": compared(drift),
     }
+
+
+def train(blocks, inputs, targets, steps):
+    """One process on the global batch: outputs and gradients at first, weights at last."""
+    outputs, gradients = [torch.nn.Sequential(*blocks)(x).detach() for x in inputs], []
+    for _ in range(steps):
+        gradients.append(one_process(blocks, inputs, targets))
+        for block, gradient in zip(blocks, gradients[-1], strict=True):
+            update(block, gradient)
+    return outputs, gradients[0], [parameters_to_vector(b.parameters()).detach() for b in blocks]
+
+
+def torch_gradient(block, replicas, inputs, targets):
+    """What torch makes of it: its pipeline's stage is a DDP module, which averages over copies."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+    from torch.nn.parallel import DistributedDataParallel
+
+    # torch sends a tensor from where it lies, and gloo takes it from host memory only.
+    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
+    stage, stages = rank() // replicas, ranks() // replicas
+    mesh = init_device_mesh(place.type, (stages, replicas), mesh_dim_names=("pp", "dp"))
+    block = deepcopy(block).to(place)
+    sample = inputs[0].detach().to(place).requires_grad_(stage > 0)
+    out = block(sample)
+    block = DistributedDataParallel(block, process_group=mesh.get_group("dp"))
+    part = PipelineStage(block, stage, stages, place, sample, out, group=mesh.get_group("pp"))
+    schedule = Schedule1F1B(part, len(inputs), mse_loss)
+    schedule.step(torch.cat(inputs).to(place), target=torch.cat(targets).to(place))
+    return take_gradient(block)
 
 
 BREAKS = {

@@ -43,17 +43,6 @@ from torch.nn.functional import mse_loss
 TOPIC = "pp"
 
 
-def schedule_1f1b(rank, ranks, microbatches):
-    """The plain schedule: operations of parts (kind, chunk of this rank, micro-batch)."""
-    warmup = min(ranks - 1 - rank, microbatches)
-    order = [[("F", 0, i)] for i in range(warmup)]
-    for i in range(microbatches):
-        if warmup + i < microbatches:
-            order.append([("F", 0, warmup + i)])
-        order.append([("B", 0, i), ("W", 0, i)])
-    return order
-
-
 def schedule_two_sided(near, far, microbatches):
     """For a rank `near` hops from an entry and `far` hops from where the ways meet.
 
@@ -159,20 +148,15 @@ def add_copies(gradient):
     return gradient + exchange(gradient, mirror, torch.empty_like(gradient), mirror).wait()
 
 
-def torch_gradient(places, model, inputs, targets):
-    """What torch's own DualPipeV makes of this rank's two chunks."""
-    from torch.distributed.pipelining import PipelineStage, ScheduleDualPipeV
-
-    where = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
-    blocks, stages = [deepcopy(model[place]).to(where) for place in places], []
-    for place, block in zip(places, blocks, strict=True):
-        sample = inputs[0].detach().to(where).requires_grad_(place > 0)
-        stages.append(PipelineStage(block, place, len(model), where, sample, block(sample)))
-        if where.type == "cpu":  # torch 2.11 has stages greet each other, gloo no message to itself
-            stages[-1]._get_init_p2p_neighbors_ops = list  # pyright: ignore
-    schedule = ScheduleDualPipeV(stages, len(inputs), mse_loss)
-    schedule.step(torch.cat(inputs).to(where), target=torch.cat(targets).to(where))
-    return torch.cat([take_gradient(block) for block in blocks])
+def schedule_1f1b(rank, ranks, microbatches):
+    """The plain schedule: operations of parts (kind, chunk of this rank, micro-batch)."""
+    warmup = min(ranks - 1 - rank, microbatches)
+    order = [[("F", 0, i)] for i in range(warmup)]
+    for i in range(microbatches):
+        if warmup + i < microbatches:
+            order.append([("F", 0, warmup + i)])
+        order.append([("B", 0, i), ("W", 0, i)])
+    return order
 
 
 def main(
@@ -254,6 +238,22 @@ def main(
             f"peak_live_{name}": counted(seen.peak_live * share),
         }
     return metrics | {"grad_error": shared(compared(everyone(max(errors)).max().item()))}
+
+
+def torch_gradient(places, model, inputs, targets):
+    """What torch's own DualPipeV makes of this rank's two chunks."""
+    from torch.distributed.pipelining import PipelineStage, ScheduleDualPipeV
+
+    where = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
+    blocks, stages = [deepcopy(model[place]).to(where) for place in places], []
+    for place, block in zip(places, blocks, strict=True):
+        sample = inputs[0].detach().to(where).requires_grad_(place > 0)
+        stages.append(PipelineStage(block, place, len(model), where, sample, block(sample)))
+        if where.type == "cpu":  # torch 2.11 has stages greet each other, gloo no message to itself
+            stages[-1]._get_init_p2p_neighbors_ops = list  # pyright: ignore
+    schedule = ScheduleDualPipeV(stages, len(inputs), mse_loss)
+    schedule.step(torch.cat(inputs).to(where), target=torch.cat(targets).to(where))
+    return torch.cat([take_gradient(block) for block in blocks])
 
 
 BREAKS = {

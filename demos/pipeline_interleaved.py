@@ -52,11 +52,6 @@ TOPIC = "pp"
 REGIME = ("ahead",)
 
 
-def deal(blocks, rank, ranks):
-    """The chunks of one rank: chunk k of the model lies on rank k mod p."""
-    return {stage: blocks[stage] for stage in range(rank, len(blocks), ranks)}
-
-
 def schedule_interleaved(rank, ranks, microbatches, chunks, ahead=2):
     """What one rank runs: (F or B, chunk of the whole model, micro-batch)."""
     # A group is what runs through one chunk before its rank turns to the next. With a micro-batch
@@ -79,13 +74,9 @@ def schedule_interleaved(rank, ranks, microbatches, chunks, ahead=2):
     return order + backwards[len(forwards) - warmup :]
 
 
-def schedule_1f1b(rank, ranks, microbatches):
-    """The plain schedule: the chunks of a rank follow each other and are one stage."""
-    warmup = min(ranks - 1 - rank, microbatches)
-    order = [("F", rank, i) for i in range(warmup)]
-    for i in range(microbatches - warmup):
-        order += [("F", rank, warmup + i), ("B", rank, i)]
-    return order + [("B", rank, i) for i in range(microbatches - warmup, microbatches)]
+def deal(blocks, rank, ranks):
+    """The chunks of one rank: chunk k of the model lies on rank k mod p."""
+    return {stage: blocks[stage] for stage in range(rank, len(blocks), ranks)}
 
 
 def step(order, mine, stages, inputs, targets, cost, clock):
@@ -135,21 +126,13 @@ def step(order, mine, stages, inputs, targets, cost, clock):
     return seen
 
 
-def torch_gradient(mine, stages, inputs, targets):
-    """What torch's own interleaved schedule makes of this rank's chunks."""
-    from torch.distributed.pipelining import PipelineStage, ScheduleInterleaved1F1B
-
-    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
-    chunks = [deepcopy(block).to(place) for block in mine.values()]
-    parts = []
-    for number, block in zip(mine, chunks, strict=True):
-        sample = inputs[0].detach().to(place).requires_grad_(number > 0)
-        parts.append(PipelineStage(block, number, stages, place, sample, block(sample)))
-        if place.type == "cpu":  # torch 2.11 has stages greet each other, gloo no message to itself
-            parts[-1]._get_init_p2p_neighbors_ops = list  # pyright: ignore
-    schedule = ScheduleInterleaved1F1B(parts, len(inputs), mse_loss)
-    schedule.step(torch.cat(inputs).to(place), target=torch.cat(targets).to(place))
-    return torch.cat([take_gradient(block) for block in chunks])
+def schedule_1f1b(rank, ranks, microbatches):
+    """The plain schedule: the chunks of a rank follow each other and are one stage."""
+    warmup = min(ranks - 1 - rank, microbatches)
+    order = [("F", rank, i) for i in range(warmup)]
+    for i in range(microbatches - warmup):
+        order += [("F", rank, warmup + i), ("B", rank, i)]
+    return order + [("B", rank, i) for i in range(microbatches - warmup, microbatches)]
 
 
 def main(
@@ -238,6 +221,23 @@ def main(
     check("every boundary is crossed there and back", inter.sent, "==", crossed)
     error = everyone(max(inter.error, one.error)).max().item()
     return metrics | {"grad_error": shared(compared(error))}
+
+
+def torch_gradient(mine, stages, inputs, targets):
+    """What torch's own interleaved schedule makes of this rank's chunks."""
+    from torch.distributed.pipelining import PipelineStage, ScheduleInterleaved1F1B
+
+    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
+    chunks = [deepcopy(block).to(place) for block in mine.values()]
+    parts = []
+    for number, block in zip(mine, chunks, strict=True):
+        sample = inputs[0].detach().to(place).requires_grad_(number > 0)
+        parts.append(PipelineStage(block, number, stages, place, sample, block(sample)))
+        if place.type == "cpu":  # torch 2.11 has stages greet each other, gloo no message to itself
+            parts[-1]._get_init_p2p_neighbors_ops = list  # pyright: ignore
+    schedule = ScheduleInterleaved1F1B(parts, len(inputs), mse_loss)
+    schedule.step(torch.cat(inputs).to(place), target=torch.cat(targets).to(place))
+    return torch.cat([take_gradient(block) for block in chunks])
 
 
 BREAKS = {

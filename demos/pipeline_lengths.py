@@ -53,24 +53,6 @@ TOPIC = "pp"
 REGIME = ("order",)
 
 
-def layer(stage, x, allowed=None):
-    """Attention beside an MLP; without a mask, torch's own attention to all that came before."""
-    q, k, v, inner = stage(x).chunk(4, -1)
-    if allowed is None:
-        mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
-    else:
-        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~allowed, -inf)
-        mixed = scores.softmax(-1) @ v
-    return x + mixed + torch.tanh(inner)
-
-
-def may_see(document):
-    """Which token sees which: itself and what came before it, in its own document."""
-    same = document[:, :, None] == document[:, None, :]
-    causal = torch.ones_like(same[0]).tril()
-    return same & causal
-
-
 def plan(name, lengths, rows, bucket, budget):
     """Micro-batches: rows of documents (a sample, where it begins, tokens), and a width."""
     documents = [(i, 0, n) for i, n in enumerate(lengths)]
@@ -110,24 +92,22 @@ def lay_out(planned, starts):
     return SimpleNamespace(token=token, position=position, document=document)
 
 
-def schedule(name, stage, stages, microbatches):
-    """GPipe runs all forwards first; 1F1B only as many as there are stages to come."""
-    warmup = microbatches if name == "gpipe" else min(stages - 1 - stage, microbatches)
-    order = [("F", i) for i in range(warmup)]
-    for i in range(microbatches - warmup):
-        order += [("F", warmup + i), ("B", i)]
-    return order + [("B", i) for i in range(microbatches - warmup, microbatches)]
+def may_see(document):
+    """Which token sees which: itself and what came before it, in its own document."""
+    same = document[:, :, None] == document[:, None, :]
+    causal = torch.ones_like(same[0]).tril()
+    return same & causal
 
 
-def take(name, known, like):
-    """What comes from the stage before; a header first, unless there is one shape and no mask."""
-    source, document = rank() - 1, torch.zeros_like(known)
-    if name == "packed":
-        document = recv(document, source, tag=1)
-    elif name != "padded":
-        shape = recv(known.new_empty(2), source, tag=1)
-        document = known.new_zeros(*shape.tolist())
-    return recv(like.new_empty(*document.shape, like.shape[-1]), source).requires_grad_(), document
+def layer(stage, x, allowed=None):
+    """Attention beside an MLP; without a mask, torch's own attention to all that came before."""
+    q, k, v, inner = stage(x).chunk(4, -1)
+    if allowed is None:
+        mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
+    else:
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~allowed, -inf)
+        mixed = scores.softmax(-1) @ v
+    return x + mixed + torch.tanh(inner)
 
 
 def step(name, operations, stage, batches, data, pair, backward, clock):
@@ -170,6 +150,17 @@ def step(name, operations, stage, batches, data, pair, backward, clock):
     return seen
 
 
+def take(name, known, like):
+    """What comes from the stage before; a header first, unless there is one shape and no mask."""
+    source, document = rank() - 1, torch.zeros_like(known)
+    if name == "packed":
+        document = recv(document, source, tag=1)
+    elif name != "padded":
+        shape = recv(known.new_empty(2), source, tag=1)
+        document = known.new_zeros(*shape.tolist())
+    return recv(like.new_empty(*document.shape, like.shape[-1]), source).requires_grad_(), document
+
+
 def part_of_loss(y, batch, batches, targets):
     """What a micro-batch adds to the mean over all real tokens; pads have no say."""
     real = batch.document >= 0
@@ -178,16 +169,13 @@ def part_of_loss(y, batch, batches, targets):
     return (losses * real).sum() / total
 
 
-def one_by_one(stages, data, lengths):
-    """The truth: every sample alone, in one process, through torch's own causal attention."""
-    outputs = []
-    for tokens in data.tokens.split(lengths):
-        x = (tokens + stages[0].positions[: len(tokens)])[None]
-        for stage in stages:
-            x = layer(stage, x)
-        outputs.append(x[0])
-    (torch.cat(outputs) - data.targets).square().mean().backward()
-    return torch.cat(outputs).detach(), [take_gradient(stage) for stage in stages]
+def schedule(name, stage, stages, microbatches):
+    """GPipe runs all forwards first; 1F1B only as many as there are stages to come."""
+    warmup = microbatches if name == "gpipe" else min(stages - 1 - stage, microbatches)
+    order = [("F", i) for i in range(warmup)]
+    for i in range(microbatches - warmup):
+        order += [("F", warmup + i), ("B", i)]
+    return order + [("B", i) for i in range(microbatches - warmup, microbatches)]
 
 
 def main(
@@ -238,6 +226,18 @@ def main(
             f"error_{name}": shared(compared(error)),
         }
     return metrics
+
+
+def one_by_one(stages, data, lengths):
+    """The truth: every sample alone, in one process, through torch's own causal attention."""
+    outputs = []
+    for tokens in data.tokens.split(lengths):
+        x = (tokens + stages[0].positions[: len(tokens)])[None]
+        for stage in stages:
+            x = layer(stage, x)
+        outputs.append(x[0])
+    (torch.cat(outputs) - data.targets).square().mean().backward()
+    return torch.cat(outputs).detach(), [take_gradient(stage) for stage in stages]
 
 
 BREAKS = {

@@ -40,13 +40,6 @@ from torch.nn.functional import mse_loss
 TOPIC = "pp"
 
 
-def split_evenly(costs, stages):
-    """As many layers for each stage as for any other; the head rides along on the last."""
-    body = len(costs) - 1
-    ends = [-(-body * (stage + 1) // stages) for stage in range(stages - 1)]
-    return [0, *ends, len(costs)]
-
-
 def split_by_cost(costs, stages):
     """Cuts such that the most expensive stage is as cheap as can be."""
     upto = [0, *accumulate(costs)]
@@ -62,26 +55,11 @@ def split_by_cost(costs, stages):
     return best[len(costs)][1]
 
 
-def lightest_possible(costs, stages):
-    """Another way to that number: raise a limit until filling stage by stage is enough."""
-    for limit in count(max(costs)):
-        used, room = 1, limit
-        for cost in costs:
-            if cost > room:
-                used, room = used + 1, limit
-            room -= cost
-        if used <= stages:
-            return limit
-    raise AssertionError("the sum of all costs is always enough")
-
-
-def order_1f1b(stage, stages, microbatches):
-    """p - 1 - s forwards of warm-up, then one backward for each forward."""
-    warmup = min(stages - 1 - stage, microbatches)
-    order = [("F", i) for i in range(warmup)]
-    for i in range(microbatches):
-        order += [("F", warmup + i)] * (warmup + i < microbatches) + [("B", i)]
-    return order
+def split_evenly(costs, stages):
+    """As many layers for each stage as for any other; the head rides along on the last."""
+    body = len(costs) - 1
+    ends = [-(-body * (stage + 1) // stages) for stage in range(stages - 1)]
+    return [0, *ends, len(costs)]
 
 
 def step(layers, cost, inputs, targets, clock):
@@ -107,6 +85,15 @@ def step(layers, cost, inputs, targets, clock):
             flights.append(isend(result, target))
     for flight in flights:
         flight.wait()
+
+
+def order_1f1b(stage, stages, microbatches):
+    """p - 1 - s forwards of warm-up, then one backward for each forward."""
+    warmup = min(stages - 1 - stage, microbatches)
+    order = [("F", i) for i in range(warmup)]
+    for i in range(microbatches):
+        order += [("F", warmup + i)] * (warmup + i < microbatches) + [("B", i)]
+    return order
 
 
 @contextmanager
@@ -170,6 +157,19 @@ def main(
     return metrics | {"grad_error": shared(compared(everyone(max(errors)).max().item()))}
 
 
+def lightest_possible(costs, stages):
+    """Another way to that number: raise a limit until filling stage by stage is enough."""
+    for limit in count(max(costs)):
+        used, room = 1, limit
+        for cost in costs:
+            if cost > room:
+                used, room = used + 1, limit
+            room -= cost
+        if used <= stages:
+            return limit
+    raise AssertionError("the sum of all costs is always enough")
+
+
 BREAKS = {
     "costs-ignored": Break(
         old="upto = [0, *accumulate(costs)]",
@@ -193,6 +193,7 @@ BREAKS = {
         source="first and last layer of a stage given as an inclusive range: fence posts",
     ),
 }
+
 
 if __name__ == "__main__":
     run(__file__)

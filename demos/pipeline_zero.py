@@ -50,9 +50,65 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 TOPIC = "pp"
 RATE = 0.1  # of plain SGD
 
-# What a rank keeps a part of only: the update, the gradient, the weights.
-Stage = namedtuple("Stage", "update gradient weights")
-ZERO = [Stage(*(number > at for at in range(3))) for number in range(4)]
+Cut = namedtuple("Cut", "update gradient weights")  # of which a rank keeps a part only
+ZERO = (
+    Cut(update=False, gradient=False, weights=False),  # plain DP
+    Cut(update=True, gradient=False, weights=False),
+    Cut(update=True, gradient=True, weights=False),
+    Cut(update=True, gradient=True, weights=True),
+)
+
+
+def step(zero, order, block, copies, inputs, targets, share):
+    """One step of one rank: the gradient's mean, the weights after the update, the bytes kept."""
+    row = parameters_to_vector(block.parameters()).detach()
+    vector_to_parameters(row, block.parameters())  # views: what is put in the row counts
+    storage, whole = row.untyped_storage(), row.nbytes
+    own = row.view(copies.size, -1)[copies.me] if zero.update else row
+    if zero.weights:
+        own = own.clone()
+        storage.resize_(0)
+    alive, flights, total, kept, d = {}, [], 0, 0, copies.size
+    for kind, i in order:
+        # The neighbours in the pipeline are d ranks away: between them lie other copies.
+        source, target = (rank() - d, rank() + d) if kind == "F" else (rank() + d, rank() - d)
+        if zero.weights:
+            storage.resize_(whole)
+            row.copy_(copies.gather(own))
+        arrived = recv(torch.empty_like(inputs[i]), source) if 0 <= source < ranks() else None
+        if kind == "F":
+            x = inputs[i] if arrived is None else arrived.requires_grad_()
+            y = block(x)
+            result = y.detach()
+            if target >= ranks():
+                y = mse_loss(y, targets[i]) * share
+            alive[i] = x, y
+        else:
+            x, y = alive.pop(i)
+            y.backward(arrived)
+            result = x.grad
+        if 0 <= target < ranks():
+            flights.append(isend(result, target))
+        if kind == "B" and (zero.gradient or (kind, i) == order[-1]):
+            part = copies.scatter_sum(take_gradient(block))
+            total = total + (part if zero.update else copies.gather(part))
+            block.zero_grad()  # the whole gradient is given back
+        if zero.weights:
+            storage.resize_(0)  # and so are whole weights: the next pass has to gather them again
+        if kind == "B":
+            kept = max(kept, held(row, own, total, *(w.grad for w in block.parameters())))
+    for flight in flights:
+        flight.wait()
+    own -= RATE * total
+    if zero.update and not zero.weights:
+        row.copy_(copies.gather(own))
+    return torch.as_tensor(total), own if zero.weights else row, kept
+
+
+def held(*tensors):
+    """Bytes of what these tensors lie in; what lies in the same place counts once."""
+    places = [each.untyped_storage() for each in tensors if isinstance(each, torch.Tensor)]
+    return sum({place.data_ptr(): place.nbytes() for place in places}.values())
 
 
 class Copies:
@@ -95,56 +151,6 @@ def schedule_1f1b(stage, stages, microbatches):
     for i in range(microbatches):
         order += [("F", warmup + i), ("B", i)] if warmup + i < microbatches else [("B", i)]
     return order
-
-
-def step(zero, order, block, copies, inputs, targets, share):
-    """One step of one rank: the gradient's mean, the weights after the update, the bytes kept."""
-    row = parameters_to_vector(block.parameters()).detach()
-    vector_to_parameters(row, block.parameters())  # views: what is put in the row counts
-    storage, whole = row.untyped_storage(), row.nbytes
-    own = row.view(copies.size, -1)[copies.me] if zero.update else row
-    if zero.weights:
-        own = own.clone()
-        storage.resize_(0)
-    alive, flights, total, kept, d = {}, [], 0, 0, copies.size
-    for kind, i in order:
-        # The neighbours in the pipeline are d ranks away: between them lie other copies.
-        source, target = (rank() - d, rank() + d) if kind == "F" else (rank() + d, rank() - d)
-        if zero.weights:
-            storage.resize_(whole)
-            row.copy_(copies.gather(own))
-        arrived = recv(torch.empty_like(inputs[i]), source) if 0 <= source < ranks() else None
-        if kind == "F":
-            x = inputs[i] if arrived is None else arrived.requires_grad_()
-            y = block(x)
-            result, y = y.detach(), mse_loss(y, targets[i]) * share if target >= ranks() else y
-            alive[i] = x, y
-        else:
-            x, y = alive.pop(i)
-            y.backward(arrived)
-            result = x.grad
-        if 0 <= target < ranks():
-            flights.append(isend(result, target))
-        if kind == "B" and (zero.gradient or (kind, i) == order[-1]):
-            part = copies.scatter_sum(take_gradient(block))
-            total = total + (part if zero.update else copies.gather(part))
-            block.zero_grad()  # the whole gradient is given back
-        if zero.weights:
-            storage.resize_(0)  # and so are whole weights: the next pass has to gather them again
-        if kind == "B":
-            kept = max(kept, held(row, own, total, *(w.grad for w in block.parameters())))
-    for flight in flights:
-        flight.wait()
-    own -= RATE * total
-    if zero.update and not zero.weights:
-        row.copy_(copies.gather(own))
-    return torch.as_tensor(total), own if zero.weights else row, kept
-
-
-def held(*tensors):
-    """Bytes of what these tensors lie in; what lies in the same place counts once."""
-    places = [each.untyped_storage() for each in tensors if isinstance(each, torch.Tensor)]
-    return sum({place.data_ptr(): place.nbytes() for place in places}.values())
 
 
 def main(

@@ -152,19 +152,6 @@ def own_bytes(kept):
     return sum(tensor.nbytes for tensor in (*kept.inputs, *kept.gradients))
 
 
-def torch_gradient(block, inputs, targets):
-    """What torch's own schedule with a split backward makes of this stage."""
-    from torch.distributed.pipelining import PipelineStage, ScheduleInterleavedZeroBubble
-
-    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
-    block = deepcopy(block).to(place)
-    sample = inputs[0].detach().to(place).requires_grad_(rank() > 0)
-    stage = PipelineStage(block, rank(), ranks(), place, sample, block(sample))
-    theirs = ScheduleInterleavedZeroBubble([stage], len(inputs), mse_loss)
-    theirs.step(torch.cat(inputs).to(place), target=torch.cat(targets).to(place))
-    return take_gradient(block)
-
-
 def main(
     microbatches: int = 8,  # micro-batches in a step
     forward: float = 1.0,  # virtual time of one forward of a stage
@@ -234,6 +221,19 @@ def main(
         "owed_bytes_zb_h1": counted(h1.owed_bytes),
         "grad_error": shared(compared(everyone(error).max().item())),
     }
+
+
+def torch_gradient(block, inputs, targets):
+    """What torch's own schedule with a split backward makes of this stage."""
+    from torch.distributed.pipelining import PipelineStage, ScheduleInterleavedZeroBubble
+
+    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
+    block = deepcopy(block).to(place)
+    sample = inputs[0].detach().to(place).requires_grad_(rank() > 0)
+    stage = PipelineStage(block, rank(), ranks(), place, sample, block(sample))
+    theirs = ScheduleInterleavedZeroBubble([stage], len(inputs), mse_loss)
+    theirs.step(torch.cat(inputs).to(place), target=torch.cat(targets).to(place))
+    return take_gradient(block)
 
 
 BREAKS = {

@@ -41,6 +41,18 @@ from torch.nn.functional import cross_entropy, embedding
 TOPIC = "pp"
 
 
+def add_halves(table, swaps):
+    """First and last stage swap what they have of the table's gradient; each adds the other's."""
+    here, last = rank(), ranks() - 1
+    if here not in (0, last) or last == 0:
+        return  # no table here, or both uses on one rank: autograd has added those itself
+    other = last - here
+    with wire() as sent:
+        theirs = exchange(table.grad, other, torch.empty_like(table.grad), other, tag=1).wait()
+    table.grad += theirs
+    swaps.append((theirs, sent))
+
+
 def step(tokens, targets, layer, table, swaps):
     """All forwards, all backwards, and then the table: its halves lie on two ranks."""
     here, last, kept, flights = rank(), ranks() - 1, [], []
@@ -65,46 +77,11 @@ def step(tokens, targets, layer, table, swaps):
         flight.wait()
 
 
-def add_halves(table, swaps):
-    """First and last stage swap what they have of the table's gradient; each adds the other's."""
-    here, last = rank(), ranks() - 1
-    if here not in (0, last) or last == 0:
-        return  # no table here, or both uses on one rank: autograd has added those itself
-    other = last - here
-    with wire() as sent:
-        theirs = exchange(table.grad, other, torch.empty_like(table.grad), other, tag=1).wait()
-    table.grad += theirs
-    swaps.append((theirs, sent))
-
-
 def update(weights, rate):
     """Plain SGD; the next step starts from zero."""
     for weight in weights:
         weight.data -= rate * weight.grad
         weight.grad.zero_()
-
-
-def train_alone(layers, table, tokens, targets, steps, rate):
-    """The truth: one process, one table; the gradients of every step, and the last weights."""
-    weights = [table, *(weight for layer in layers for weight in layer.parameters())]
-    gradients = []
-    for _ in range(steps):
-        x = torch.nn.Sequential(*layers)(embedding(tokens.flatten(), table))
-        cross_entropy(x @ table.T, targets.flatten()).backward()
-        gradients.append([weight.grad.clone() for weight in weights])
-        update(weights, rate)
-    return gradients, [weight.detach() for weight in weights]
-
-
-def farthest(ours, truth, places):
-    """Largest difference of ours from the truth at these places."""
-    return max(max_error(each, truth[at]) for each, at in zip(ours, places, strict=True))
-
-
-def gap(table):
-    """Largest difference between the copies on the first and on the last stage."""
-    first, last = (broadcast(table.detach().clone(), end) for end in (0, ranks() - 1))
-    return max_error(first, last)
 
 
 def main(
@@ -161,6 +138,29 @@ def main(
     }
 
 
+def train_alone(layers, table, tokens, targets, steps, rate):
+    """The truth: one process, one table; the gradients of every step, and the last weights."""
+    weights = [table, *(weight for layer in layers for weight in layer.parameters())]
+    gradients = []
+    for _ in range(steps):
+        x = torch.nn.Sequential(*layers)(embedding(tokens.flatten(), table))
+        cross_entropy(x @ table.T, targets.flatten()).backward()
+        gradients.append([weight.grad.clone() for weight in weights])
+        update(weights, rate)
+    return gradients, [weight.detach() for weight in weights]
+
+
+def farthest(ours, truth, places):
+    """Largest difference of ours from the truth at these places."""
+    return max(max_error(each, truth[at]) for each, at in zip(ours, places, strict=True))
+
+
+def gap(table):
+    """Largest difference between the copies on the first and on the last stage."""
+    first, last = (broadcast(table.detach().clone(), end) for end in (0, ranks() - 1))
+    return max_error(first, last)
+
+
 BREAKS = {
     "not-added": Break(
         old="    add_halves(table, swaps)\n    for",
@@ -191,6 +191,7 @@ BREAKS = {
         source="a seed for each stage; Megatron-LM zeroes one copy and adds both before step 1",
     ),
 }
+
 
 if __name__ == "__main__":
     run(__file__)
