@@ -22,7 +22,7 @@ Watch
         head
     largest_plain (shared, elements, forward)   of plain attention's largest tensor for a head: seq
         * seq
-    saved_bytes (shared, bytes, forward)        kept for the backward of one head: q, k, v, out, lse
+    saved_bytes_tiled (shared, bytes, forward)  kept for the backward of one head: q, k, v, out, lse
     saved_bytes_plain (shared, bytes, forward)  kept by plain attention for a head's backward,
         matrices too
     tiles (shared, blocks, forward)             tiles of scores computed, over all heads
@@ -263,7 +263,7 @@ def main(
         "softmax_error": shared(compared(worst[3], floor=close)),
         "largest_tensor": shared(counted(largest)),
         "largest_plain": shared(counted(whole.largest)),
-        "saved_bytes": shared(counted(saved_bytes)),
+        "saved_bytes_tiled": shared(counted(saved_bytes)),
         "saved_bytes_plain": shared(counted(saved_plain)),
         **{name: shared(counted(number)) for name, number in found.items()},
     }

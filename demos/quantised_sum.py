@@ -11,13 +11,14 @@ The trick
     all codes everywhere sends (N-1)n bytes: from N = 8 on no less than fp32's ring.
 
 Watch
-    sent_bytes_fp32 (bytes, sent)       by this rank in a ring in fp32, for the whole gradient
-    sent_bytes_fp16 (bytes, sent)       by this rank in a ring in fp16
-    sent_bytes_codes (bytes, sent)      by this rank in a ring that adds int8 codes
-    sent_bytes_hops (bytes, sent)       by this rank in a ring that rounds at every hop, with scales
-    sent_bytes_owner (bytes, sent)      by this rank if a chunk's owner adds it up, with scales
-    sent_bytes_all (bytes, sent)        by this rank if every rank's codes go to every rank, with
+    sent_bytes_fp32 (bytes)             sent by this rank in a ring in fp32, for the whole gradient
+    sent_bytes_fp16 (bytes)             sent by this rank in a ring in fp16
+    sent_bytes_codes (bytes)            sent by this rank in a ring that adds int8 codes
+    sent_bytes_hops (bytes)             sent by this rank in a ring that rounds at every hop, with
         scales
+    sent_bytes_owner (bytes)            sent by this rank if a chunk's owner adds it up, with scales
+    sent_bytes_all (bytes)              sent by this rank if every rank's codes go to every rank,
+        with scales
     wrapped (shared, elements)          entries of the int8 ring that are not the sum of the codes
     first_entry (shared, value)         the int8 ring's sum of codes that are 127 on every rank
     error_fp16 (shared, difference)     relative, of the mean from the exact one: fp16

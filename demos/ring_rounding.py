@@ -20,7 +20,7 @@ Watch
         as they are written
     reordered_narrow (shared, share, forward)   of outputs kept narrow that change in another rank's
         order
-    rerun_differ (shared, elements)             outputs and gradients that change when the same ring
+    rerun_differ (shared, count)                outputs and gradients that change when the same ring
         runs again
     row_sum_off (shared, difference)            lse kept narrow: weights of a row, added up, from 1,
         largest

@@ -13,18 +13,18 @@ The trick
 
 Watch
     real_tokens (shared, tokens)                 that the documents have
-    tokens_padded (shared, tokens, forward)      computed, rows as wide as the longest, pads
+    tokens_padded (shared, tokens)               computed, rows as wide as the longest, pads
         included
     scores_padded (shared, elements, forward)    scores computed for one head, rows as wide as the
         longest
-    tokens_bucketed (shared, tokens, forward)    computed, rows a multiple of --bucket, pads
+    tokens_bucketed (shared, tokens)             computed, rows a multiple of --bucket, pads
         included
     scores_bucketed (shared, elements, forward)  scores computed for one head, rows a multiple of
         --bucket
-    tokens_masked (shared, tokens, forward)      computed, packed under a mask
+    tokens_masked (shared, tokens)               computed, packed under a mask
     scores_masked (shared, elements, forward)    scores computed for one head, packed under a mask,
         a row a rank
-    tokens_varlen (shared, tokens, forward)      computed, packed with cu_seqlens
+    tokens_varlen (shared, tokens)               computed, packed with cu_seqlens
     scores_varlen (shared, elements, forward)    scores computed for one head, packed with
         cu_seqlens
     leak_causal (shared, difference)             plain causal mask: of the others' outputs when
