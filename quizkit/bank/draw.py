@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 
 from quizkit.bank.formula import FormulaError
-from quizkit.bank.functions import Number
+from quizkit.bank.functions import Number, Value
 from quizkit.bank.model import Numeric, Question
 from quizkit.bank.places import put
 
@@ -60,6 +60,13 @@ def show_number(number: Number) -> str:
     if isinstance(number, float) and number.is_integer() and abs(number) < 1e15:
         number = int(number)
     return str(number) if isinstance(number, int) else f"{number:.6g}"
+
+
+def show_value(value: Value) -> str:
+    """A number, a truth value or a list of them, as short as is honest."""
+    if isinstance(value, list):
+        return "[" + ", ".join(show_value(each) for each in value) + "]"
+    return str(value) if isinstance(value, bool | str) else show_number(value)
 
 
 def with_numbers(question: Question, text: str) -> str:

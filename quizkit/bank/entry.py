@@ -27,6 +27,7 @@ class Entry(NamedTuple):
     asks_en: int = 0
     tells_zh: int = 0
     tells_en: int = 0
+    core: int = 0
 
 
 def entry(question: Question) -> Entry:
@@ -43,6 +44,7 @@ def entry(question: Question) -> Entry:
         " ".join(question.tags),
         *asking_time(question),
         *telling_time(question),
+        int(question.core),
     )
 
 

@@ -19,6 +19,7 @@ class Listed:
     tags: tuple[str, ...]
     covers: tuple[str, ...]
     proof: str | None
+    core: bool
     prompt: Text
     title: Text
 
@@ -35,6 +36,7 @@ def listed(question: Question) -> Listed:
         question.tags,
         parts_of(question),
         question.proof.demo if question.proof else None,
+        question.core,
         prompt,
         Text(_first(question, prompt.zh), _first(question, prompt.en)),
     )

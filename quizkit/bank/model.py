@@ -30,13 +30,17 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One answer of a `choice`. A wrong one says why it tempts and which myth it is."""
+    """One answer of a `choice`. A wrong one says why it tempts and which myth it is.
+
+    `shows` says what would be seen if its claim held and what was: "{sent} bytes were sent".
+    """
 
     text: Text
     correct: bool = False
     why: Text | None = None
     myth: str | None = None
     claim: Formula | None = None
+    shows: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ class RubricPoint:
     keywords: tuple[str, ...] = ()
     covers: tuple[str, ...] = ()
     claim: Formula | None = None
+    shows: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,8 @@ class Proof:
 class Question:
     """What every kind has. `id` is its path under the bank; `digest` says which edition it is.
 
-    `assume` are conditions, in words or by a name; `usual` has the words of those with a name.
+    `core` questions are met first; `assume` are conditions, in words or by a name; `usual` has the
+    words of those with a name.
     """
 
     id: str = field(metadata={"given": True})
@@ -129,6 +135,7 @@ class Question:
     level: int
     prompt: Text
     assume: tuple[Text | str, ...] = ()
+    core: bool = False
     tags: tuple[str, ...] = ()
     covers: tuple[str, ...] = ()
     hints: tuple[Text, ...] = ()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 # The argument of a command, and a brace right after another or after ^ and _, is the formula's.
-_PLACE = re.compile(r"\\[A-Za-z]+\{\w+\}|(?<![}^_])\{(\w+)\}")
+_PLACE = re.compile(r"\\[A-Za-z]+\{[^{}]+\}|(?<![}^_])\{([^{}]+)\}")
 
 
 def put(text: str, shown: Callable[[str], str | None]) -> str:
@@ -18,5 +18,5 @@ def put(text: str, shown: Callable[[str], str | None]) -> str:
 
 
 def places(text: str) -> set[str]:
-    """The names in it."""
+    """What stands in its places: names, or formulas."""
     return {name for name in _PLACE.findall(text) if name}

@@ -7,6 +7,7 @@ TODO = "TODO"
 _HEAD = """\
 kind: {kind}
 level: 2                     # 1 name it, 2 compute it, 3 diagnose it, 4 choose it, 5 defend it
+core: false                  # true: met first, among some 180
 tags: []
 covers: []                   # parts of questions/_common70.yaml: basics-13.order
 prompt:
@@ -45,6 +46,7 @@ options:
     why: {zh: TODO, en: TODO}              # why it tempts
     myth: TODO                             # named in _myths.yaml
     claim: bubble_1f1b < bubble_gpipe      # a run refutes it
+    shows: {zh: "TODO {bubble_1f1b}", en: "TODO {bubble_1f1b}"}   # what would be seen, what was
 """,
         "  args: {microbatches: 8}\n",
     ),

@@ -127,6 +127,7 @@ def _problems(folder: Path, chosen: set[str] | None) -> tuple[list["Problem"], i
     from quizkit.bank.model import Problem
     from quizkit.bank.reader import Bank
     from quizkit.lab.catalogue import catalogue
+    from quizkit.proof.shows import shows_problems
     from quizkit.proof.static import thin_proof, wrong_names
 
     # Follow-ups and myths may point into other topics, so all of it is read in any case.
@@ -137,7 +138,7 @@ def _problems(folder: Path, chosen: set[str] | None) -> tuple[list["Problem"], i
     for question in whole.questions.values():
         for place, message in wrong_names(question, demos):
             problems.append(Problem(question.file, question.line(place), message))
-        for place, message in thin_proof(question):
+        for place, message in (*thin_proof(question), *shows_problems(question, demos)):
             problems.append(Problem(question.file, question.line(place), message))
     if chosen is not None:
         problems = [problem for problem in problems if problem.file.split("/")[0] in chosen]

@@ -32,6 +32,7 @@ def due(
     from quizkit.diary import Diary
     from quizkit.paths import QUESTIONS, diary_file
     from quizkit.tutor.agenda import agenda
+    from quizkit.tutor.lineup import core
     from quizkit.tutor.memory import Memory
 
     spoken = language(lang)
@@ -40,16 +41,17 @@ def due(
         entries = shelves.entries(wanted)
         tell_broken(shelves, wanted, spoken)
         cards = Memory(diary, entries).cards
-    found = agenda(entries, cards, datetime.now(UTC))
+    asked = core(entries, cards)
+    found = agenda(asked, cards, datetime.now(UTC))
     if json:
-        _print_json(found)
+        _print_json(found, len(entries) - len(asked))
     else:
         _print_lines(found, spoken)
     if exit_code and found.due:
         raise typer.Exit(1)
 
 
-def _print_json(found: "Agenda") -> None:
+def _print_json(found: "Agenda", left_out: int) -> None:
     import json
 
     rows = [
@@ -71,6 +73,7 @@ def _print_json(found: "Agenda") -> None:
         "now": found.now.isoformat(),
         "due": rows,
         "new": found.new,
+        "left_out": left_out,
         "next": found.next_due.isoformat() if found.next_due else None,
         "topics": topics,
     }

@@ -7,6 +7,10 @@ import typer
 
 from quizkit.cli import complete
 
+AllOfThem = Annotated[
+    bool,
+    typer.Option("--all", help="All questions; without it a topic that has a core asks its core."),
+]
 Banks = Annotated[
     list[Path] | None,
     typer.Option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quizkit.cli.common import choose_topics, language, library, own_banks, tell
-from quizkit.cli.options import Banks, Json, Spoken, Topics, Unboxed
+from quizkit.cli.options import AllOfThem, Banks, Json, Spoken, Topics, Unboxed
 
 if TYPE_CHECKING:
     from quizkit.answer import Card
@@ -44,6 +44,7 @@ def plan(
         ),
     ] = None,
     topic: Topics = None,
+    all_: AllOfThem = False,
     save: Annotated[
         bool, typer.Option("--save", help="Keep it: from then on `quizkit study` follows the plan.")
     ] = False,
@@ -59,6 +60,7 @@ def plan(
     from quizkit.errors import UsageError
     from quizkit.paths import QUESTIONS, diary_file
     from quizkit.settings import settings
+    from quizkit.tutor.lineup import core
     from quizkit.tutor.memory import Memory
     from quizkit.tutor.plan_outlook import Aim, outlook
 
@@ -83,11 +85,12 @@ def plan(
         if not entries:
             raise UsageError("nothing_chosen")
         cards = Memory(diary, entries).cards
-        found = outlook(entries, cards, diary.answers(), aim, now, placed=diary.placements())
+        planned = entries if all_ else core(entries, cards)
+        found = outlook(planned, cards, diary.answers(), aim, now, placed=diary.placements())
     if save:
         _save(day, amount, aimed, topics, spoken)
     if json:
-        _print(found, aim, aimed)
+        _print(found, aim, aimed, len(entries) - len(planned))
         return
     from quizkit.ui.console import console, is_plain
     from quizkit.ui.plan_screen import Told, plan_screen
@@ -193,7 +196,7 @@ def _save(day: date, minutes: int, aimed: str | None, topics: Sequence[str], lan
     tell(say("plan.saved", lang, file=file), err=True)
 
 
-def _print(found: "Outlook", aim: "Aim", aimed: str | None) -> None:
+def _print(found: "Outlook", aim: "Aim", aimed: str | None, left_out: int) -> None:
     import json
 
     said = {
@@ -202,6 +205,7 @@ def _print(found: "Outlook", aim: "Aim", aimed: str | None) -> None:
         "minutes": aim.minutes,
         "for": aimed,
         "all": _prospect(found.whole),
+        "left_out": left_out,
         "topics": [{"topic": topic, **_prospect(each)} for topic, each in found.topics.items()],
         "days": [
             {

@@ -55,6 +55,7 @@ def show(
 
 def list_questions(
     topic: Topics = None,
+    core: Annotated[bool, typer.Option("--core", help="Only core questions.")] = False,
     covers: Annotated[
         bool, typer.Option("--covers", help="By the common 70: which question answers which.")
     ] = False,
@@ -71,7 +72,9 @@ def list_questions(
     spoken = language(lang)
     chosen = choose_topics(QUESTIONS, bank or [], topic or [])
     with library(bank or []) as shelves:
-        questions = shelves.listed(each.id for each in shelves.entries(chosen))
+        entries = shelves.entries(chosen)
+        count = {"all": len(entries), "core": sum(each.core for each in entries)}
+        questions = shelves.listed(each.id for each in entries if each.core or not core)
     if covers:
         from quizkit.bank.common import common_questions, coverage
 
@@ -97,7 +100,7 @@ def list_questions(
             console(plain=plain).print(coverage_table(found, spoken))
     elif json:
         rows = [_row(question) for question in questions]
-        _print({"schema": "quizkit/questions/1", "questions": rows})
+        _print({"schema": "quizkit/questions/1", "count": count, "questions": rows})
     else:
         console(plain=plain).print(Questions(questions, spoken))
 

@@ -1,19 +1,20 @@
 """`quizkit study`: the tutor at a terminal, at a pipe, or in JSON lines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quizkit.cli import complete
 from quizkit.cli.common import allowance, choose_topics, language, library, no_question, tell_broken
-from quizkit.cli.options import Banks, JsonLines, LineByLine, Spoken, Topics
+from quizkit.cli.options import AllOfThem, Banks, JsonLines, LineByLine, Spoken, Topics
 from quizkit.cli.session import open_desk, session
 
 if TYPE_CHECKING:
     from quizkit.answer import Card
     from quizkit.bank.entry import Entry
     from quizkit.bank.library import Library
+    from quizkit.tutor.verdict import Note
     from quizkit.words import Lang
 
 
@@ -35,6 +36,7 @@ def study(
         ),
     ] = None,
     topic: Topics = None,
+    all_: AllOfThem = False,
     level: Annotated[
         str | None, typer.Option(metavar="A-B", help="Only these levels, from 1 to 5: 2-3, or 4.")
     ] = None,
@@ -67,12 +69,12 @@ def study(
     from quizkit.errors import UsageError
     from quizkit.paths import QUESTIONS
     from quizkit.settings import settings
-    from quizkit.tutor.lineup import Lineup, chosen, today
+    from quizkit.tutor.lineup import Lineup, chosen, core, today
     from quizkit.tutor.queue import Queue
 
     spoken = language(lang)
     if names:
-        if (topic, level, kind, limit) != (None,) * 4:
+        if (topic, level, kind, limit, all_) != (None, None, None, None, False):
             raise UsageError("study_named")
         with library(bank or [], thorough=False) as shelves:
             named = _named(shelves, names)
@@ -110,12 +112,13 @@ def study(
         aim = settled_aim(entries, bank or [], spoken) if limit is None else None
 
         def queue(cards: "Mapping[str, Card]", number: int) -> Queue:
+            asked = entries if all_ else core(entries, cards)
             if aim:
-                return Queue(entries, todays_lineup(entries, cards, aim), number)
+                return Queue(asked, todays_lineup(asked, cards, aim), number)
             now = datetime.now(UTC)
             share = allowance() if limit is None else None
-            lineup = today(entries, cards, now, number, limit=limit, allowance=share, start=start)
-            return Queue(entries, lineup, number)
+            lineup = today(asked, cards, now, number, limit=limit, allowance=share, start=start)
+            return Queue(asked, lineup, number)
 
         session(
             entries,
@@ -126,9 +129,20 @@ def study(
             answer_in=_answer_in(answer_in),
             seed=seed,
             topics=sorted(wanted or ()),
+            news=None if all_ else _coreless(shelves, wanted or (), entries),
             command=" ".join(["quizkit study", *(f"--topic {each}" for each in wanted or ())]),
             done=("plan.day_done", {"minutes": aim.minutes}) if aim and not json else None,
         )
+
+
+def _coreless(
+    shelves: "Library", wanted: Collection[str], entries: Sequence["Entry"]
+) -> "Note | None":
+    """The topics asked for that have no core questions, where others have some."""
+    missing = {*wanted} - {each.topic for each in entries if each.core}
+    if not missing or not any(each.core for each in shelves.entries()):
+        return None
+    return "study.coreless", {"topics": ", ".join(sorted(missing))}
 
 
 def _named(shelves: "Library", names: Sequence[str]) -> "Sequence[Entry]":

@@ -7,12 +7,13 @@ from typing import cast
 
 from quizkit.bank.formula import Formula, FormulaError, parse
 from quizkit.bank.functions import Number, Value, is_number
-from quizkit.bank.model import Cloze, Gap, Order, Question
+from quizkit.bank.model import Cloze, Gap, Order, Question, Text
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report
 from quizkit.proof.judge import Judged, Judgement, Run, judge, key_names, scope, statements
 from quizkit.proof.measured import measured, moments
 from quizkit.proof.setting import Bindings
+from quizkit.proof.shows import generated, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,8 @@ class ProofView:
     `measured` is the run's value of the number (or list) that was asked, where claims compare one
     with `answer`; `keyed` is the same of each gap, and of each step of an order. `values` are the
     metrics the claims name, `demo` says what they are. `untested` are the places of claims that
-    this run says nothing of: `cut != 0 or error < 1e-9` if cut is 1.
+    this run says nothing of: `cut != 0 or error < 1e-9` if cut is 1. `shows` has by its place in
+    the question what each claim, trap, gap and step would have shown, and what was.
     """
 
     bindings: Bindings
@@ -34,6 +36,7 @@ class ProofView:
     values: Mapping[str, Value]
     untested: frozenset[str] = frozenset()
     keyed: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    shows: Mapping[str, Text] = field(default_factory=dict[str, Text])
 
     @property
     def claims(self) -> tuple[Judged, ...]:
@@ -68,6 +71,7 @@ def view(
     values: dict[str, Value] = {}
     untested: set[str] = set()
     keyed: Mapping[str, Value] = {}
+    shows: Mapping[str, Text] = {}
     if not judgement.reason:
         try:
             names = scope(question, run, demo)
@@ -84,8 +88,9 @@ def view(
         if "answer" in key_names(question):
             answer = measured("answer", tested, names, report.metrics)
         keyed = _keyed(question, tested, names, report)
+        shows = written(question, names) | generated(question, names, answer, keyed)
     places = frozenset(untested)
-    return ProofView(bindings, own, demo, report, judgement, answer, values, places, keyed)
+    return ProofView(bindings, own, demo, report, judgement, answer, values, places, keyed, shows)
 
 
 def _keyed(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from quizkit.bank.draw import draw, show_number
 from quizkit.bank.formula import FormulaError
-from quizkit.bank.functions import Number, Value
+from quizkit.bank.functions import Number
 from quizkit.bank.model import Choice, Numeric, Order, Question, Text
 from quizkit.bank.places import put
 from quizkit.errors import UsageError
@@ -74,13 +74,6 @@ def ask(question: Question, seed: int, code: "Excerpt | None" = None) -> Asked:
         case _:
             pass
     return Asked(question, seed, values, order, code)
-
-
-def show_value(value: Value) -> str:
-    """A number, a truth value or a list of them, as short as is honest."""
-    if isinstance(value, list):
-        return "[" + ", ".join(show_value(each) for each in value) + "]"
-    return str(value) if isinstance(value, bool | str) else show_number(value)
 
 
 def _shuffled(count: int, seed: int) -> tuple[int, ...]:

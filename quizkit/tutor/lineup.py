@@ -75,6 +75,12 @@ def chosen(
     ]
 
 
+def core(entries: Sequence[Entry], met: Collection[str]) -> list[Entry]:
+    """Of each topic that has core questions only those, and whatever was met before."""
+    chosen = {each.topic for each in entries if each.core}
+    return [each for each in entries if each.core or each.id in met or each.topic not in chosen]
+
+
 def due(entries: Iterable[Entry], cards: Mapping[str, Card], now: datetime) -> list[Entry]:
     """What is due, the longest overdue first."""
     late = [each for each in entries if each.id in cards and cards[each.id].due <= now]

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from rich.console import RenderableType
 from rich.text import Text
 
+from quizkit.bank.draw import show_value
 from quizkit.bank.formula import Formula, FormulaError, parse
 from quizkit.bank.functions import Value
 from quizkit.bank.model import Cloze, Order
 from quizkit.proof.judge import Judged
 from quizkit.proof.view import ProofView
-from quizkit.tutor.asked import show_value
 from quizkit.tutor.desk import Moment
-from quizkit.ui.inline import CODE
+from quizkit.ui.inline import CODE, inline
 from quizkit.ui.parts import RIGHT, WRONG, below, colon, section, short
 from quizkit.words import Lang, say
 
@@ -34,10 +34,12 @@ def claims(
         if (judged.role != "trap" and what not in said) or _is_hit(moment, judged):
             said.add(what)
             shown = in_words(judged.claim, spelt)
-            line = _claim(moment, judged, shown, plain, judged.place in proof.untested)
+            lines.append(_claim(moment, judged, shown, plain, judged.place in proof.untested))
             error, values = judged.error, _instead(judged, names)
             details = [error] if error else put_in(judged.claim, values)
-            lines += [line, *(below(Text(each, "dim", overflow="fold")) for each in details)]
+            if judged.place in proof.shows:
+                lines.append(below(inline(proof.shows[judged.place][moment.lang], plain)))
+            lines += [below(Text(each, "dim", overflow="fold")) for each in details]
     return section(say("ui.claims", moment.lang), *lines) if lines else []
 
 

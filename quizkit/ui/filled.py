@@ -4,10 +4,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from quizkit.bank.draw import show_value
 from quizkit.bank.functions import is_number
 from quizkit.bank.model import Cloze, Order
 from quizkit.proof.view import ProofView
-from quizkit.tutor.asked import show_value
 from quizkit.tutor.desk import Moment
 from quizkit.tutor.typed import gap_number
 from quizkit.ui.draft import Draft

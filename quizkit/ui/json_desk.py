@@ -50,6 +50,7 @@ _NEWS = (
     "study.run_next",
     "study.ahead",
     "study.foundations",
+    "study.coreless",
     "study.gone",
     "study.undone",
     "study.unskipped",
@@ -183,7 +184,7 @@ class JsonDesk:
             text = moment.asked.fill(words, moment.lang).strip()
             yield {"say": {"question": moment.question.id, "text": text}}
         if moment.proof and moment.proof is not before.proof:
-            yield {**proof_json(moment.proof), "question": moment.question.id}
+            yield {**proof_json(moment.proof, moment.lang), "question": moment.question.id}
 
     def _read(self, patience: float | None = None) -> Given | Command:
         while True:

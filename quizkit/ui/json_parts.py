@@ -146,7 +146,7 @@ def why_json(moment: Moment) -> Json:
     return said
 
 
-def proof_json(view: "ProofView") -> Json:
+def proof_json(view: "ProofView", lang: Lang) -> Json:
     """The report of the run, and what became of each claim."""
     claims = [
         {
@@ -167,6 +167,7 @@ def proof_json(view: "ProofView") -> Json:
         "reason": view.judgement.reason,
         "measured": view.measured,
         "claims": claims,
+        "shows": {place: text[lang] for place, text in view.shows.items()},
     }
 
 

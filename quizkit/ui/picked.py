@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
+from quizkit.bank.draw import show_value
 from quizkit.bank.model import Bug, Choice, Essay
 from quizkit.bank.model import Text as Said
 from quizkit.proof.judge import Judged
 from quizkit.proof.view import ProofView
-from quizkit.tutor.asked import show_value
 from quizkit.tutor.desk import Moment
 from quizkit.ui.draft import Draft, found_line
 from quizkit.ui.inline import inline
@@ -35,7 +35,7 @@ def picked(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType
             # A point is long, and stands in full with the verdict.
             choice = isinstance(moment.question, Choice)
             rows.append((label, words if choice else short(words, _LONGEST)))
-            rows += _measured(moment, proof, judged)
+            rows += _measured(moment, proof, judged, plain)
     return [Text(""), pairs(rows)] if rows else []
 
 
@@ -56,15 +56,19 @@ def _statements(moment: Moment) -> Iterator[tuple[str, Said, bool]]:
             pass
 
 
-def _measured(moment: Moment, proof: ProofView, judged: Judged) -> Iterator[Row]:
+def _measured(moment: Moment, proof: ProofView, judged: Judged, plain: bool) -> Iterator[Row]:
     """The numbers, and whether they bear it out."""
     lang = moment.lang
     if judged.place in proof.untested:
         yield "", Text(say("ui.said_untested", lang), "dim")
         return
-    named = [name for name in proof.values if name in judged.claim.names]
-    numbers = "\n".join(f"{name} = {show_value(proof.values[name])}" for name in named)
-    yield say("ui.measured", lang), Text(numbers, overflow="fold")
+    shows = proof.shows.get(judged.place)
+    if shows:
+        yield say("ui.measured", lang), inline(shows[lang], plain)
+    else:
+        named = [name for name in proof.values if name in judged.claim.names]
+        numbers = "\n".join(f"{name} = {show_value(proof.values[name])}" for name in named)
+        yield say("ui.measured", lang), Text(numbers, overflow="fold")
     holds = judged.truths[-1] == "true"
     bears = "ui.point_holds" if judged.role == "point" else "ui.said_holds"
     yield "", Text(say(bears if holds else "ui.said_fails", lang), RIGHT if holds else WRONG)

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from rich.console import RenderableType
 from rich.text import Text
 
-from quizkit.bank.draw import show_number
+from quizkit.bank.draw import show_number, show_value
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number, Value
 from quizkit.bank.model import Numeric
 from quizkit.proof.view import ProofView
-from quizkit.tutor.asked import show_value
 from quizkit.tutor.desk import Moment
 from quizkit.tutor.numbers import number_list
 from quizkit.ui.draft import Draft

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from quizkit.bank.draw import show_value
 from quizkit.bank.formula import Formula, FormulaError
 from quizkit.bank.functions import Value
 from quizkit.lab.report import Report
 from quizkit.proof.judge import key_names
 from quizkit.proof.setting import taken
 from quizkit.proof.view import ProofView
-from quizkit.tutor.asked import show_value
 from quizkit.tutor.desk import Moment
 from quizkit.ui.chart import Chart, charts
 from quizkit.ui.claims import claims

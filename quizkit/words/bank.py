@@ -56,7 +56,7 @@ WORDS: Words = {
     },
     "assume": {"zh": "**前提：**{told}。", "en": "**Assume:** {told}."},
     "assume_folded": {
-        "zh": "本主题惯例 {count} 条",
+        "zh": "本专题惯例 {count} 条",
         "en": "{count} usual in this topic",
     },
     "options": {"zh": "选项", "en": "Options"},

@@ -73,7 +73,7 @@ WORDS: Words = {
     },
     "key_assume": {"zh": "前提", "en": "conditions"},
     "does_assume": {
-        "zh": "展开本主题惯用的前提，再按收起",
+        "zh": "展开本专题惯用的前提，再按收起",
         "en": "the topic's usual conditions in full; again to fold them",
     },
     "key_toggle": {"zh": "English", "en": "中文"},

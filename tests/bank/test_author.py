@@ -53,6 +53,17 @@ def test_every_shipped_question_is_valid_by_the_schema():
         assert errors == [], path
 
 
+def test_the_topics_and_the_common_questions_are_valid_by_their_own_schemas():
+    jsonschema = pytest.importorskip("jsonschema")
+    parts = schema()["definitions"]
+    files = dict.fromkeys(QUESTIONS.glob("*/_topic.yaml"), parts["topic"])
+    files[QUESTIONS / "_common70.yaml"] = parts["common70"]
+    assert len(files) > 10
+    for path, part in files.items():
+        validator = jsonschema.Draft7Validator(part)
+        assert [*validator.iter_errors(resolved(path.read_text(encoding="utf-8")))] == [], path
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -60,6 +71,9 @@ def test_every_shipped_question_is_valid_by_the_schema():
         ("level: 2 ", "levle: 2 "),
         ("explain:", "explane:"),
         ("ranks: 4", "ranks: [4]"),
+        ("core: false", "core: 1"),
+        ("assume: []", "assume: [{zh: only}]"),
+        ('{bubble_1f1b}"}', '{bubble_1f1b}", fr: no}'),
     ],
 )
 def test_the_schema_refuses_what_the_reader_refuses(old: str, new: str):

@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -393,3 +394,41 @@ def test_the_first_question_waits_for_nothing_heavy(quizkit: Quizkit):
     ask, heavy = done.stdout.splitlines()
     assert '"ask"' in ask
     assert heavy == ""
+
+
+def test_the_core_comes_first_and_all_of_it_on_request(quizkit: Quizkit):
+    own = ["--bank", str(quizkit.bank), "--topic", "alpha", "--json"]
+
+    def mark(*names: str) -> dict[str, Any]:
+        """Make just these the core; what `list --core` says then."""
+        for path in (quizkit.bank / "alpha").glob("q*.yaml"):
+            plain = path.read_text(encoding="utf-8").removeprefix("core: true")
+            path.write_text("core: true" * (path.stem in names) + plain, encoding="utf-8")
+        return json.loads(quizkit.run("list", "--core", *own).stdout)
+
+    def first(*options: str, topic: str = "alpha") -> list[dict[str, Any]]:
+        session = quizkit.study(*options, topic=topic)
+        said = [session.read()]
+        said += [session.read()] if "ask" not in said[0] else []
+        session.end()
+        return said
+
+    assert [each["ask"]["total"] for each in first()] == [3]  # no core: as ever
+    assert mark("q0", "q1")["count"] == {"all": 3, "core": 2}
+    assert [each["ask"]["total"] for each in first()] == [2]
+    assert [each["ask"]["total"] for each in first("--all")] == [3]
+    told, asked = first(topic="beta")
+    assert (told["message"]["key"], asked["ask"]["total"]) == ("study.coreless", 3)
+    # What was met comes again whatever the core is by then.
+    session = quizkit.study()
+    met = session.read()["ask"]["id"]
+    session.say(RIGHT)
+    session.end()
+    assert met != "alpha/q2"
+    assert [each["id"] for each in mark("q2")["questions"]] == ["alpha/q2"]
+    due = json.loads(quizkit.run("due", *own).stdout)
+    assert (due["new"], due["left_out"]) == (1, 1)
+    plan = ["plan", "--interview", str(date.today() + timedelta(days=9)), *own]
+    planned, every = (json.loads(quizkit.run(*plan, *more).stdout) for more in ([], ["--all"]))
+    assert (planned["all"]["questions"], planned["left_out"]) == (2, 1)
+    assert (every["all"]["questions"], every["left_out"]) == (3, 0)

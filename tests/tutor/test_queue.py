@@ -12,7 +12,7 @@ from quizkit.answer import Card
 from quizkit.bank.entry import Entry, entry
 from quizkit.bank.model import FollowUp, Question
 from quizkit.bank.reader import Bank
-from quizkit.tutor.lineup import Allowance, Lineup, chosen, course, due, targets, today
+from quizkit.tutor.lineup import Allowance, Lineup, chosen, core, course, due, targets, today
 from quizkit.tutor.memory import LEECH
 from quizkit.tutor.mixing import mixed
 from quizkit.tutor.queue import Queue
@@ -571,3 +571,11 @@ def test_whatever_happens_a_session_keeps_its_word(bank: Bank, seed: int):
     assert len(stuck) <= 2
     assert met[0] not in stuck
     assert len({*met}) <= limit if limit else len({*met} - {*cards}) <= 8
+
+
+def test_a_topic_with_a_core_asks_its_core_and_what_was_met(bank: Bank):
+    every = shelf(bank, "pp/a", "pp/b", "pp/c", "tp/a", "tp/b")
+    assert core(every, ()) == every  # no topic has one yet
+    marked = [each._replace(core=int(each.id == "pp/b")) for each in every]
+    names = [each.id for each in core(marked, {"pp/c": card("pp/c", -1)})]
+    assert names == ["pp/b", "pp/c", "tp/a", "tp/b"]

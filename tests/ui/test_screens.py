@@ -690,3 +690,15 @@ def test_a_key_that_leads_nowhere_is_not_offered(name: str):
     for command, sentence in sentences.items():
         opened = drawn(verdict_screen(replace(moment, **{command: True}), 80))  # pyright: ignore
         assert (sentence in opened) is (command in idle)
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_what_the_run_showed_stands_with_the_claim_and_with_what_was_picked(lang: Lang):
+    moment = judged("single", lang)
+    proof = shelf.proof(moment.asked)
+    said = Text("若是会留 4 块，实测 `2` 块", "if so 4 would be held; `2` were")
+    shown = replace(proof, shows={"options.2.claim": said})
+    words = {"zh": "若是会留 4 块，实测 2 块", "en": "if so 4 would be held; 2 were"}[lang]
+    before = drawn(verdict_screen(replace(moment, proof=proof), 100), 100)
+    after = drawn(verdict_screen(replace(moment, proof=shown), 100), 100)
+    assert (before.count(words), after.count(words)) == (0, 2)  # option 2 is what was picked
