@@ -194,7 +194,7 @@ def main(
     moved_q, moved_k = rearranged(q, pairing), rearranged(k, pairing)
     errors = {
         "slice": error_by(rank() * len(mine) + slots),
-        "local": error_by(slots),
+        "from_zero": error_by(slots),
         "shift": error_by(mine + 1000, how=later),  # the mask counts on from there too
         "keys_shift": error_by(mine, keys=1000),
         "mixed": error_by(mine, other),
