@@ -1,10 +1,11 @@
 """Ring all-reduce: each rank sends 2(N-1)/N of the payload, however many ranks there are.
 
 The trick
-    Cut the payload into N chunks and let every chunk travel round the ring. In the first N-1
-    steps each rank adds its own part to the chunk that passes (reduce-scatter), so that each rank
+    Cut the payload into N chunks and let every chunk travel round the ring. In the first N-1 steps
+    each rank adds its own part to the chunk that passes (`ring_reduce_scatter`), so that each rank
     ends up with one finished chunk. In N-1 more steps the finished chunks go round once more and
-    are only copied (all-gather). Every link carries one chunk in every step, and there is no root.
+    are only copied (`ring_all_gather`). Every link carries one chunk in every step, and there is no
+    root.
 
     Gather and broadcast moves as many bytes in all, but the root is one end of every message. Of
     the three a tree needs the fewest rounds, but each of its messages is the whole payload: trees

@@ -7,11 +7,11 @@ The trick
     last bits change. Integers never mind.
 
     The fewer bits, the more it shows. A chain rounds N - 1 times, on and on what it has rounded
-    before: for random numbers errors grow as the root of N / 2; in pairs, as the root of log2 N.
-    In bf16, with 8 bits, 256 + 1 is 256: a sum of ones ends there. fp16 overflows past 65,504, so
-    that gradients are divided by N before they are summed, and small ones vanish instead. Each hop
-    of a ring writes its sum in the dtype that travels, whatever it was added in. Sent to the owner
-    of their chunk and added there in fp32, the same bytes are rounded once.
+    before: for random numbers errors grow as the root of N / 2; in pairs, as the root of log2 N. In
+    bf16, with 8 bits, 256 + 1 is 256: a sum of ones ends there. fp16 overflows past 65,504, so that
+    gradients are divided by N before they are summed, and small ones vanish instead. Each hop of a
+    ring writes its sum in the dtype that travels, whatever it was added in. Sent to the owner of
+    their chunk and added there in fp32 (`owner_sum`), the same bytes are rounded once.
 
 Watch
     unlike (shared, ranks)                whose bits are not those of rank 0, after the ring in fp32

@@ -1,17 +1,18 @@
 """Halving and doubling takes a ring's bytes in 2 log2 N rounds; two trees share one tree's load.
 
 The trick
-    Partners. Trade the half of the payload that the partner N/2 away is to add up, then a quarter
-    with the one N/4 away, and so on: each rank ends up with one finished N-th. The same partners
-    in reverse double what a rank holds until it holds all. Where even that is too many rounds,
-    trade whole payloads: every rank adds up everything, in log2 N rounds, for log2 N payloads.
-    Both need a power of two. Ranks beyond it hand their payload in first and get the sum back:
-    up to two more rounds, and one payload more for the ranks that help.
+    Partners (`halving_doubling`). Trade the half of the payload that the partner N/2 away is to add
+    up, then a quarter with the one N/4 away, and so on: each rank ends up with one finished N-th.
+    The same partners in reverse double what a rank holds until it holds all. Where even that is too
+    many rounds, trade whole payloads (`doubling`): every rank adds up everything, in log2 N rounds,
+    for log2 N payloads. Both need a power of two. Ranks beyond it hand their payload in first and
+    get the sum back: up to two more rounds, and one payload more for the ranks that help.
 
     A tree has no such need, but its inner ranks send up to thrice what a leaf does. Take two trees,
     each for half of the payload, so laid over the ranks that nobody is inner in both: number ranks
     from 1, read the numbers as a search tree in which odd ones are leaves, and shift the numbering
-    by one for the second tree. Cut into pieces, the next one climbs before the last has arrived.
+    by one for the second tree (`relatives`). Cut into pieces, the next one climbs before the last
+    has arrived.
 
 Watch
     payload_bytes (shared, bytes)       each rank brings to the sum

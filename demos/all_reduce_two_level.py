@@ -1,9 +1,10 @@
 """Two levels take 2(g-1) + 2(M-1) steps, a flat ring 2(gM-1); bytes are not what they save.
 
 The trick
-    M nodes of g ranks. Sum up inside each node so that every rank holds one finished g-th of the
-    payload S (reduce-scatter), let the ranks of the same place in all nodes, a rail, sum up their
-    g-th (all-reduce), and collect the parts inside the node (all-gather).
+    M nodes of g ranks (`two_level_all_reduce`). Sum up inside each node so that every rank holds
+    one finished g-th of the payload S (reduce-scatter), let the ranks of the same place in all
+    nodes, a rail, sum up their g-th (all-reduce), and collect the parts inside the node
+    (all-gather).
 
     A flat ring through one node after the other leaves a node at one rank only, with what any rank
     of N = gM in a ring sends: 2(N-1)/N S. By two levels the g ranks of a node send 2(M-1)/M S out

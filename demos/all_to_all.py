@@ -3,11 +3,11 @@
 The trick
     Part i of each rank's buffer is for rank i: a transposition of who holds what, and done twice,
     everything is home again. In step k each rank sends to the one k further and receives from the
-    one k before, so that nobody is sent to by two at a time.
+    one k before, so that nobody is sent to by two at a time (`in_pairs`).
 
-    N - 1 short messages cost N - 1 latencies. Bruck's way takes log2 N, rounded up: a part that
-    has d ranks to go travels by the powers of two in d, with all others that go that far. Each
-    round moves about half of the buffer, so that bytes grow to about log2 N / 2 buffers.
+    N - 1 short messages cost N - 1 latencies. Bruck's way (`bruck`) takes log2 N, rounded up: a
+    part that has d ranks to go travels by the powers of two in d, with all others that go that far.
+    Each round moves about half of the buffer, so that bytes grow to about log2 N / 2 buffers.
 
     Without it people gather every buffer everywhere and pick their parts: as many bytes again for
     every rank there is. Summing a table of everybody's buffers, zeros for those of others, is twice

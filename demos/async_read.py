@@ -6,12 +6,12 @@ The trick
     what is written into it meanwhile may be what the others get. Nothing fails either way.
 
     Overlap therefore means work on something else: other tensors until `wait`, and a second buffer
-    for what is computed next. Here luck is taken out: rank 0 starts, and no other rank joins until
-    it has looked at its tensor, or written into it.
+    for what is computed next. Here luck is taken out (`started`): rank 0 starts, and no other rank
+    joins until it has looked at its tensor, or written into it.
 
-    Every rank adds rank + 1, then 10 (rank + 1), with the next values computed while the first
-    ones travel. On NCCL, wait makes the current stream wait, not the program: another stream, or
-    the host reading through a pinned copy, has to be synchronised by itself.
+    Every rank adds rank + 1, then 10 (rank + 1), with the next values computed while the first ones
+    travel. On NCCL, wait makes the current stream wait, not the program: another stream, or the
+    host reading through a pinned copy, has to be synchronised by itself.
 
 Watch
     read_early (shared, value)    that rank 0 reads between the start of a sum of rank + 1 and its
@@ -35,11 +35,6 @@ import torch.distributed as dist
 from torch.distributed.distributed_c10d import _get_default_store
 
 TOPIC = "comm"
-
-
-def on_rank_0(number):
-    """The number as rank 0 has it, on all ranks."""
-    return everyone(number)[0].item()
 
 
 def started(tensor, group, name, meanwhile):
@@ -111,6 +106,14 @@ def main(
         "second_sum": counted(second),
         "written_over": shared(counted(on_rank_0(reused(elements, group)))),
     }
+
+
+# Below: what is reported.
+
+
+def on_rank_0(number):
+    """The number as rank 0 has it, on all ranks."""
+    return everyone(number)[0].item()
 
 
 BREAKS = {

@@ -1,43 +1,52 @@
 """Asynchronous SGD waits for nobody; a gradient of N workers is on average N - 1 updates late.
 
 The trick
-    Rank 0 keeps the weights, all other ranks work for it. It applies each gradient as it comes,
-    alone, and sends the new weights to that worker only, who goes on at once. All others go on with
-    what they have: their gradients come late, by the updates made since their weights were sent.
-    With N workers N gradients are under way at any time: so the mean is N - 1, whatever the speeds.
-    A slow worker's are later than that, the others' less late.
+    Rank 0 keeps the weights (`serve`), all other ranks work for it (`work`). It applies each
+    gradient as it comes, alone, and sends the new weights to that worker only, who goes on at once.
+    All others go on with what they have: their gradients come late, by the updates made since their
+    weights were sent. With N workers N gradients are under way at any time: so the mean is N - 1,
+    whatever the speeds. A slow worker's are later than that, the others' less late.
 
-    For a loss of a/2 w^2 and gradients l updates late, w shrinks while eta a is below
-    2 sin(pi / (4l + 2)): 2 if nothing is late, 1 at one update, 0.62 at two, later as 1/l. Divided
-    by l + 1 any rate below pi/2 will do; but then N updates go about as far as a synchronous one,
-    which waits for all workers and takes the mean of their gradients.
+    For a loss of a/2 w^2 and gradients l updates late, w shrinks while eta a is below 2 sin(pi /
+    (4l + 2)): 2 if nothing is late, 1 at one update, 0.62 at two, later as 1/l. Divided by l + 1
+    any rate below pi/2 will do; but then N updates go about as far as a synchronous one, which
+    waits for all workers and takes the mean of their gradients.
 
     Messages and updates take no time here, and the last rank is the slow one.
 
 Watch
-    applied               gradients of this worker that were applied, asynchronous (rank 0 has none)
-    staleness             most updates between this worker being sent weights and its gradient being
-                          applied, asynchronous
-    staleness_mean (shared)  mean staleness of all gradients, asynchronous
-    last_met              updates already in the weights that this worker took its last gradient at,
-                          asynchronous
-    idle_async            virtual time this worker waits for the server, asynchronous
-    idle_sync             virtual time this worker waits for the server, synchronous
-    time_async (shared)   virtual time until workers * rounds gradients are applied, asynchronous
-    time_sync (shared)    virtual time until workers * rounds gradients are applied, synchronous
-    updates_async (shared)  updates made of workers * rounds gradients, asynchronous
-    updates_sync (shared)   updates made of workers * rounds gradients, synchronous
-    loss_start (shared)   loss of the first weights, on all samples
-    loss_prompt (shared)  last loss if each gradient is applied alone and none comes late
-    loss_async (shared)   last loss, asynchronous: each gradient applied alone, most come late
-    loss_sync (shared)    last loss, synchronous: means of all workers' gradients, at the same rate
-    loss_large (shared)   last loss, synchronous, at as many times the rate as there are workers
-    limit_async (shared)  largest stable rate * curvature, asynchronous, equal speeds, to 2%
-    limit_scaled (shared) largest stable rate * curvature, asynchronous, equal speeds, each step
-                          divided by 1 + its staleness, to 2%
-    limit_sync (shared)   largest stable rate * curvature, synchronous, to 2%
-    path_error (shared)   weights after each update, against one process that takes gradients at the
-                          same versions
+    applied (count)                     of gradients of this worker that were applied, asynchronous
+                                        (rank 0 has none)
+    staleness (count)                   most updates between this worker being sent weights and its
+                                        gradient being applied, asynchronous
+    staleness_mean (shared, count)      of updates that a gradient is late, mean of all gradients,
+                                        asynchronous
+    last_met (count)                    of updates already in the weights that this worker took its
+                                        last gradient at, asynchronous
+    idle_async (ticks)                  this worker waits for the server, asynchronous
+    idle_sync (ticks)                   this worker waits for the server, synchronous
+    time_async (shared, ticks)          until workers * rounds gradients are applied, asynchronous;
+                                        messages and updates take none
+    time_sync (shared, ticks)           until workers * rounds gradients are applied, synchronous;
+                                        messages and updates take none
+    updates_async (shared, count)       of updates made of workers * rounds gradients, asynchronous
+    updates_sync (shared, count)        of updates made of workers * rounds gradients, synchronous
+    loss_start (shared, loss)           of the first weights, on all samples
+    loss_prompt (shared, loss)          last one if each gradient is applied alone and none comes
+                                        late
+    loss_async (shared, loss)           last one, asynchronous: each gradient applied alone, most
+                                        come late
+    loss_sync (shared, loss)            last one, synchronous: means of all workers' gradients, at
+                                        the same rate
+    loss_large (shared, loss)           last one, synchronous, at as many times the rate as there
+                                        are workers
+    limit_async (shared, value)         largest stable rate * curvature, asynchronous, equal speeds,
+                                        to 2%
+    limit_scaled (shared, value)        largest stable rate * curvature, asynchronous, equal speeds,
+                                        each step divided by 1 + its staleness, to 2%
+    limit_sync (shared, value)          largest stable rate * curvature, synchronous, to 2%
+    version_error (shared, difference)  of weights after any update, from one process that takes
+                                        gradients at the same versions
 
 Run
     quizkit demo async-sgd --gpus 4
@@ -53,26 +62,6 @@ from _bench import broadcast, device, max_error, rank, ranks, recv, send, virtua
 import torch
 
 TOPIC = "dp"
-# Rates times curvature to be tried on the quadratic, each 2% above the one before.
-LADDER = 0.02 * 1.02 ** torch.arange(245, dtype=torch.float64)
-
-
-def work(clock, slope, costs, row):
-    """A worker: weights in, gradient out, until it is told to stop. Gives the time it waited."""
-    turn, waited = 0, 0.0
-    while True:
-        since = clock.now
-        version, weights = recv(row, 0).tensor_split([1])
-        waited += clock.now - since
-        if version < 0:
-            return waited
-        cost = costs[turn % len(costs)]
-        # Said first: the server takes gradients in the order of the clock, which can be repeated.
-        send(torch.zeros_like(version) + clock.now + cost, 0)
-        if cost:
-            clock.spend(cost, f"G{turn}")
-        send(torch.cat([version, slope(weights, rank(), turn)]), 0)
-        turn += 1
 
 
 def serve(weights, total, rate, together, scaled):
@@ -80,7 +69,9 @@ def serve(weights, total, rate, together, scaled):
 
     Gives the weights after each update, and of each gradient its worker, version and staleness.
     """
-    path, log, ready = [weights], [], {}
+    path = [weights]  # after each update
+    log = []  # of each gradient: its worker, the version it was taken at, by how many it is late
+    ready = {}  # when each worker that has work will be done
 
     def hand_out(worker):
         more = len(log) + len(ready) < total
@@ -107,15 +98,36 @@ def serve(weights, total, rate, together, scaled):
     return torch.stack(path), torch.tensor(log)
 
 
+def work(clock, slope, costs, row):
+    """A worker: weights in, gradient out, until it is told to stop. Gives the time it waited."""
+    turn = 0
+    waited = 0.0
+    while True:
+        since = clock.now
+        version, weights = recv(row, 0).tensor_split([1])
+        waited += clock.now - since
+        if version < 0:
+            return waited
+        cost = costs[turn % len(costs)]
+        # Said first: the server takes gradients in the order of the clock, which can be repeated.
+        send(torch.zeros_like(version) + clock.now + cost, 0)
+        if cost:
+            clock.spend(cost, f"G{turn}")
+        send(torch.cat([version, slope(weights, rank(), turn)]), 0)
+        turn += 1
+
+
 def train(name, weights, slope, costs, total, rate, together=1, scaled=False):
     """Run server and workers until so many gradients are applied."""
-    waited, row = 0.0, weights.new_empty(1 + len(weights))
-    path, log = weights.expand(total // together + 1, -1).clone(), torch.empty(total, 3).long()
+    waited = 0.0
     with virtual_clock(name) as clock:
         if rank() == 0:
             path, log = serve(weights, total, rate, together, scaled)
         else:
+            row = weights.new_empty(1 + len(weights))
             waited = work(clock, slope, costs[rank()].tolist(), row)
+            path = weights.expand(total // together + 1, -1).clone()  # room for the server's
+            log = torch.empty(total, 3).long()
         time = clock.makespan()
     path, log = broadcast(path, 0), broadcast(log.to(device()), 0)
     return SimpleNamespace(
@@ -123,32 +135,8 @@ def train(name, weights, slope, costs, total, rate, together=1, scaled=False):
     )
 
 
-def one_process(weights, slope, log, rate, together=1, prompt=False):
-    """The same updates in one place, each gradient at the version it met, or at the newest."""
-    path, turns = [weights], [0] * ranks()
-    for at in range(0, len(log), together):
-        step = torch.zeros_like(weights)
-        for worker, version, _ in log[at : at + together]:
-            gradient = slope(path[-1 if prompt else version], worker, turns[worker])
-            step += rate * gradient / together
-            turns[worker] += 1
-        path.append(path[-1] - step)
-    return torch.stack(path)
-
-
-def largest_root(rates, late):
-    """Growth an update of w' = w - rate w_late: the largest root of its characteristic equation."""
-    matrix = torch.zeros(len(rates), late + 1, late + 1, dtype=torch.float64)
-    matrix[:, 1:, :-1] = torch.eye(late, dtype=torch.float64)
-    matrix[:, 0, 0] = 1
-    matrix[:, 0, -1] -= rates
-    return torch.linalg.eigvals(matrix).abs().amax(1)
-
-
-def growth(path):
-    """By what the weights grew from the middle third of a run to its last."""
-    middle, last = path[len(path) // 3 :].abs().tensor_split(2)
-    return (last.amax(0) / middle.amax(0).clamp(min=1e-300)).cpu()
+# Rates times curvature to be tried on the quadratic, each 2% above the one before.
+LADDER = 0.02 * 1.02 ** torch.arange(245, dtype=torch.float64)
 
 
 def main(
@@ -191,6 +179,7 @@ def main(
         check(f"{name}: weights equal one process", errors[-1], "<", 1e-12)
     eager, whole = ran["async"], ran["sync"]
     late = [late for _, _, late in eager.log]
+    mine = [(met, late) for worker, met, late in eager.log if worker == rank()]
     # N are under way at each update but the last N - 1 ones: nothing more is handed out.
     owed = (workers - 1) * total - workers * (workers - 1) // 2
     check("async: mean staleness N - 1 but for the start", sum(late), "==", owed)
@@ -216,26 +205,57 @@ def main(
     prompt = one_process(start, slope, eager.log, rate, prompt=True)
     large = one_process(start, slope, whole.log, workers * rate, workers)
     return {
-        "applied": counted(sum(worker == rank() for worker, _, _ in eager.log)),
-        "staleness": counted(max([late for who, _, late in eager.log if who == rank()] or [0])),
+        "applied": counted(len(mine)),
+        "staleness": counted(max([late for _, late in mine], default=0)),
         "staleness_mean": shared(counted(sum(late) / total)),
-        "last_met": counted(max([met for who, met, _ in eager.log if who == rank()] or [0])),
+        "last_met": counted(max([met for met, _ in mine], default=0)),
         "idle_async": clocked(eager.waited),
         "idle_sync": clocked(whole.waited),
         "time_async": shared(clocked(eager.time)),
         "time_sync": shared(clocked(whole.time)),
         "updates_async": shared(counted(len(eager.path) - 1)),
         "updates_sync": shared(counted(len(whole.path) - 1)),
-        "loss_start": shared(compared(loss(start))),
-        "loss_prompt": shared(compared(loss(prompt[-1]))),
-        "loss_async": shared(compared(loss(eager.path[-1]))),
-        "loss_sync": shared(compared(loss(whole.path[-1]))),
-        "loss_large": shared(compared(loss(large[-1]))),
-        "limit_async": shared(compared(limits["async"])),
-        "limit_scaled": shared(compared(limits["scaled"])),
-        "limit_sync": shared(compared(limits["sync"])),
-        "path_error": shared(compared(max(errors))),
+        "loss_start": shared(counted(loss(start))),
+        "loss_prompt": shared(counted(loss(prompt[-1]))),
+        "loss_async": shared(counted(loss(eager.path[-1]))),
+        "loss_sync": shared(counted(loss(whole.path[-1]))),
+        "loss_large": shared(counted(loss(large[-1]))),
+        "limit_async": shared(counted(limits["async"])),
+        "limit_scaled": shared(counted(limits["scaled"])),
+        "limit_sync": shared(counted(limits["sync"])),
+        "version_error": shared(compared(max(errors))),
     }
+
+
+# Below: what the runs are held against.
+
+
+def one_process(weights, slope, log, rate, together=1, prompt=False):
+    """The same updates in one place, each gradient at the version it met, or at the newest."""
+    path, turns = [weights], [0] * ranks()
+    for at in range(0, len(log), together):
+        step = torch.zeros_like(weights)
+        for worker, version, _ in log[at : at + together]:
+            gradient = slope(path[-1 if prompt else version], worker, turns[worker])
+            step += rate * gradient / together
+            turns[worker] += 1
+        path.append(path[-1] - step)
+    return torch.stack(path)
+
+
+def largest_root(rates, late):
+    """Growth an update of w' = w - rate w_late: the largest root of its characteristic equation."""
+    matrix = torch.zeros(len(rates), late + 1, late + 1, dtype=torch.float64)
+    matrix[:, 1:, :-1] = torch.eye(late, dtype=torch.float64)
+    matrix[:, 0, 0] = 1
+    matrix[:, 0, -1] -= rates
+    return torch.linalg.eigvals(matrix).abs().amax(1)
+
+
+def growth(path):
+    """By what the weights grew from the middle third of a run to its last."""
+    middle, last = path[len(path) // 3 :].abs().tensor_split(2)
+    return (last.amax(0) / middle.amax(0).clamp(min=1e-300)).cpu()
 
 
 BREAKS = {

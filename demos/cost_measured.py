@@ -3,11 +3,13 @@
 The trick
     In a ping-pong one message is under way, and its two ranks have the machine to themselves. In
     each step of a ring all N ranks send. What they share (cores here, else a NIC or a switch) then
-    serves several at a time, and each waits for the others. So bounce messages for one line
-    alpha + beta bytes, let all ranks shift at once for another, and ask both what a ring takes.
+    serves several at a time, and each waits for the others. So bounce messages (`bounce`) for one
+    line alpha + beta bytes, let all ranks shift at once (`shifts`) for another, and ask both what a
+    ring takes.
 
-    On the virtual clock ranks that share one of --cores take turns on it, a baton going round: the
-    ping-pong's line is wrong by just the number of ranks on a core, the other by nothing.
+    On the virtual clock ranks that share one of --cores take turns on it, a baton going round
+    (`turn`): the ping-pong's line is wrong by just the number of ranks on a core, the other by
+    nothing.
 
     On the wall clock nothing is that clean. Runs of all kinds alternate, so that a busy spell hits
     each of them, and the mean of --repeats counts: ranks that share cores now run, now wait, and

@@ -3,11 +3,12 @@
 The trick
     A message of S bytes takes alpha + beta S: a latency that does not depend on its size, and a
     price for each byte. Bounce messages of a few sizes between two ranks, halve the round trip, and
-    put a straight line through the times. Weigh each by 1/time, or the long messages drown alpha.
+    put a straight line through the times (`fitted`). Weigh each by 1/time, or the long messages
+    drown alpha.
 
-    Everything else is counting. A ring all-reduce is 2(N-1) steps of S/N bytes, a tree
-    2 log2 N rounds of S, rounded up; where both cost the same, the better one changes. All ranks
-    of a ring go at the pace of its slowest link: what is slow is on every chunk's way.
+    Everything else is counting. A ring all-reduce is 2(N-1) steps of S/N bytes, a tree 2 log2 N
+    rounds of S, rounded up; where both cost the same, the better one changes. All ranks of a ring
+    go at the pace of its slowest link: what is slow is on every chunk's way.
 
     On the virtual clock a message keeps both of its ends busy for --alpha + --beta times bytes, and
     nobody has to share, so that model and measurement must agree to the last digit. On real

@@ -2,14 +2,14 @@
 
 The trick
     A step of data parallelism ends when its slowest rank does: at the largest rows / speed. Give
-    each rank a row and deal out the others, each to the rank that would be done with it first: none
-    is lost, and no split in which nobody goes without ends sooner. Each rank's mean gradient then
-    counts by its rows over the batch. A plain mean would weigh a slow rank's few rows too much;
-    shares of speed are not shares of rows either, for rows are whole.
+    each rank a row and deal out the others, each to the rank that would be done with it first
+    (`deal`): none is lost, and no split in which nobody goes without ends sooner. Each rank's mean
+    gradient then counts by its rows over the batch (`weighed`). A plain mean would weigh a slow
+    rank's few rows too much; shares of speed are not shares of rows either, for rows are whole.
 
     Everything else is one for all ranks: weights, optimizer and its state, learning rate, number of
-    steps, the order in which the data are drawn. A learning rate by speed parts the replicas in
-    the first step: their gradient is the same, their update is not.
+    steps, the order in which the data are drawn. A learning rate by speed parts the replicas in the
+    first step: their gradient is the same, their update is not.
 
 Watch
     rows (rows)                       of the batch on this rank, dealt by speed

@@ -1,42 +1,58 @@
 """One shuffle for all ranks, of which rank r takes every N-th sample, starting at its r-th.
 
 The trick
-    All ranks draw the same permutation from seed + epoch, and deal it out like cards: its slots
-    r, r + N, r + 2N ... are rank r's. Nobody talks to anybody, and yet each sample is dealt once;
-    N ranks with batches of b do what one process with batches of N b does on that permutation.
+    All ranks draw the same permutation from seed + epoch, and deal it out like cards (`deal`): its
+    slots r, r + N, r + 2N ... are rank r's. Nobody talks to anybody, and yet each sample is dealt
+    once; N ranks with batches of b do what one process with batches of N b does on that
+    permutation.
 
     It works for equal seeds only: shuffles of the ranks' own overlap, and miss as many samples.
     Every rank must get as many slots, or the others wait: what is missing is filled up with the
     first samples once more (or the tail is dropped). An evaluation must not count those twice.
 
-    The state of an epoch is one number, how many slots have been dealt to all ranks together. A
-    run that goes on with another number of ranks and skips what each rank had is wrong.
+    The state of an epoch is one number, how many slots have been dealt to all ranks together. A run
+    that goes on with another number of ranks and skips what each rank had is wrong.
 
 Watch
-    slots (shared)            slots dealt to all ranks in one epoch, padding counted
-    repeated (shared)         slots of an epoch that hold a sample another one holds already
-    missed (shared)           samples that are in no slot of an epoch
-    last_sample               the last sample of this rank, without a shuffle
-    moved_stale               places of this rank's order that change in an epoch without set_epoch
-    moved_fresh               places of this rank's order that change in an epoch with set_epoch
-    repeated_seeds (shared)   samples dealt twice if each rank shuffles with a seed of its own
-    missed_seeds (shared)     samples dealt to nobody if each rank shuffles with a seed of its own
-    steps (shared)            steps of one epoch
-    steps_alone (shared)      steps of one epoch without a sampler: every rank sees all samples
-    distinct_step (shared)    different samples in the first step of all ranks
-    distinct_alike (shared)   different samples in the first step, no sampler, all in the same order
-    distinct_own (shared)     different samples in the first step, no sampler, each in its own order
-    accuracy (shared)         accuracy of an evaluation that leaves the padding out
-    accuracy_padded (shared)  accuracy with the padding; the first --mistakes samples are misjudged
-    done (shared)             samples dealt before the run stops, in an epoch that goes on later
-    again_restart (shared)    samples seen twice if the stopped epoch is begun anew
-    again_skip (shared)       samples seen twice if each rank skips as many batches as each had done
-    again_stale (shared)      samples seen twice, resumed at the right slot of another epoch's order
-    again_global (shared)     samples seen twice, resumed at the right slot
-    never_skip (shared)       samples never seen if each rank skips as many batches as each had done
-    never_stale (shared)      samples never seen, resumed at the right slot of another epoch's order
-    never_global (shared)     samples never seen, resumed at the right slot
-    weights_error (shared)    weights: largest difference from one process along the permutation
+    slots (shared, count)              dealt to all ranks in one epoch, padding counted
+    repeated (shared, count)           of an epoch's slots that hold a sample another one holds
+                                       already
+    missed (shared, count)             of samples that are in no slot of an epoch
+    last_sample (index)                of the last sample of this rank, without a shuffle
+    moved_stale (count)                of places of this rank's order that change in an epoch
+                                       without set_epoch
+    moved_fresh (count)                of places of this rank's order that change in an epoch with
+                                       set_epoch
+    repeated_seeds (shared, count)     of samples dealt again if each rank shuffles with a seed of
+                                       its own; padding left out
+    missed_seeds (shared, count)       of samples dealt to nobody if each rank shuffles with a seed
+                                       of its own
+    steps (shared, steps)              of one epoch
+    steps_alone (shared, steps)        of one epoch without a sampler: every rank sees all samples
+    distinct_step (shared, count)      of different samples in the first step of all ranks
+    distinct_alike (shared, count)     of different samples in the first step, no sampler, all in
+                                       the same order
+    distinct_own (shared, count)       of different samples in the first step, no sampler, each in
+                                       its own order
+    accuracy (shared, share)           of samples judged right, in an evaluation that leaves the
+                                       padding out
+    accuracy_padded (shared, share)    of slots judged right, padding counted; the first --mistakes
+                                       samples are misjudged
+    done (shared, count)               of samples dealt before the run stops, in an epoch that goes
+                                       on later
+    again_restart (shared, count)      of samples seen twice if the stopped epoch is begun anew
+    again_skip (shared, count)         of samples seen twice if each rank skips as many batches as
+                                       each had done
+    again_stale (shared, count)        of samples seen twice, resumed at the right slot of another
+                                       epoch's order
+    again_global (shared, count)       of samples seen twice, resumed at the right slot
+    never_skip (shared, count)         of samples never seen if each rank skips as many batches as
+                                       each had done
+    never_stale (shared, count)        of samples never seen, resumed at the right slot of another
+                                       epoch's order
+    never_global (shared, count)       of samples never seen, resumed at the right slot
+    weight_error (shared, difference)  largest one of any weight from one process along the
+                                       permutation
 
 Run
     quizkit demo sampler --gpus 4
@@ -52,6 +68,7 @@ from torch.nn.functional import mse_loss
 from torch.utils.data import DistributedSampler, TensorDataset
 
 TOPIC = "dp"
+REGIME = ("drop_last",)
 RATE = 0.1  # of plain SGD
 
 
@@ -109,36 +126,6 @@ def judge(right, n):
 def resume(samples, me, dealt, after):
     """Go on with `after` ranks behind the slots that all ranks together have been dealt."""
     return deal(samples, me, after, begin=dealt) if me < after else range(0)
-
-
-def alone(data, epochs, total, batch, seed):
-    """One process, big batches, one after the other along each epoch's permutation."""
-    samples, width = data[0].shape
-    weights = data[0].new_zeros(width)
-    for epoch in range(epochs):
-        generator = torch.Generator().manual_seed(seed + epoch)
-        order = torch.randperm(samples, generator=generator).repeat(-(-total // samples))[:total]
-        for window in order.split(batch):
-            weights -= RATE * slope(weights, data, window)
-    return weights
-
-
-def seen(samples, *lists):
-    """How often each sample stands in the lists of all ranks."""
-    counts = torch.zeros(samples, dtype=torch.int64)
-    for each in lists:
-        counts += torch.bincount(torch.tensor(each, dtype=torch.int64), minlength=samples)
-    return all_reduce(counts.to(device())).cpu()
-
-
-def again(counts):
-    """How many more times samples were seen than once."""
-    return int((counts - 1).clamp(min=0).sum())
-
-
-def never(counts):
-    """How many samples were not seen."""
-    return int((counts == 0).sum())
 
 
 def main(
@@ -240,8 +227,41 @@ def main(
         "again_restart": shared(counted(again(tallies.pop("restart")))),
         **{f"again_{how}": shared(counted(again(each))) for how, each in tallies.items()},
         **{f"never_{how}": shared(counted(never(each))) for how, each in tallies.items()},
-        "weights_error": shared(compared(error)),
+        "weight_error": shared(compared(error)),
     }
+
+
+# Below: what the runs are held against.
+
+
+def alone(data, epochs, total, batch, seed):
+    """One process, big batches, one after the other along each epoch's permutation."""
+    samples, width = data[0].shape
+    weights = data[0].new_zeros(width)
+    for epoch in range(epochs):
+        generator = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(samples, generator=generator).repeat(-(-total // samples))[:total]
+        for window in order.split(batch):
+            weights -= RATE * slope(weights, data, window)
+    return weights
+
+
+def seen(samples, *lists):
+    """How often each sample stands in the lists of all ranks."""
+    counts = torch.zeros(samples, dtype=torch.int64)
+    for each in lists:
+        counts += torch.bincount(torch.tensor(each, dtype=torch.int64), minlength=samples)
+    return all_reduce(counts.to(device())).cpu()
+
+
+def again(counts):
+    """How many more times samples were seen than once."""
+    return int((counts - 1).clamp(min=0).sum())
+
+
+def never(counts):
+    """How many samples were not seen."""
+    return int((counts == 0).sum())
 
 
 BREAKS = {

@@ -2,43 +2,45 @@
 
 The trick
     Every step sums gradients over all ranks, so a rank that is out of batches leaves the others
-    waiting in that sum for ever. A barrier is one more call that it never makes. What works is
-    to make the calls equally many: all stop with the first (and data is left over), or those who
-    are done go on calling, with zeros, until nobody has a batch left. That is what torch's Join
-    does; at its end all take the weights of a rank that finished last.
+    waiting in that sum for ever. A barrier is one more call that it never makes. What works is to
+    make the calls equally many: all stop with the first (`train_fewest`; data is left over), or
+    those who are done go on calling, with zeros, until nobody has a batch left (`train_join`). That
+    is what torch's Join does; at its end all take the weights of a rank that finished last.
 
-    Zeros in a mean pull it down: Join divides by all ranks, so that a batch weighs the same in
-    the last step as in the first, or, if asked, by those still at work, which is the mean of the
-    batches there are. Neither sees sizes. If each rank brings the sum over its samples and how
-    many they are, the gradient is that of one process on whatever there is in the step.
+    Zeros in a mean pull it down: Join divides by all ranks, so that a batch weighs the same in the
+    last step as in the first, or, if asked, by those still at work, which is the mean of the
+    batches there are. Neither sees sizes. If each rank brings (`train_weighted`) the sum over its
+    samples and how many they are, the gradient is that of one process on whatever there is in the
+    step.
 
 Watch
-    batches                    batches that this rank has
-    shadowed                   steps in which this rank has no batch and keeps the others from
-                               waiting
-    steps_join (shared)        steps until nobody has a batch left
-    steps_fewest (shared)      steps until the first rank has no batch left
-    left_over                  batches of this rank that nobody works on if all stop with the first
-    active_last (shared)       ranks that have a batch in the last step
-    lone_all (shared)          length of the last step's gradient over that of the mean of the
-                               batches there are, dividing by all ranks
-    lone_torch_all (shared)    length of the last step's gradient over that of the mean of the
-                               batches there are, in torch's Join by default
-    lone_active (shared)       length of the last step's gradient over that of the mean of the
-                               batches there are, dividing by the ranks still at work
-    lone_torch_active (shared) length of the last step's gradient over that of the mean of the
-                               batches there are, in torch's Join with
-                               divide_by_initial_world_size=False
-    behind                     distance of this rank's weights from the last one's when all are done
-    behind_after               distance of this rank's weights from the last one's after it has
-                               handed them round
-    join_error                 dividing by all ranks: largest difference from the weights that
-                               torch's Join leaves
-    active_error               dividing by the ranks still at work: largest difference from the
-                               weights that torch's Join leaves
-    weighted_error             weights from weighted batches: largest difference from one process on
-                               all there is in each step
-    unweighted_error           relative error of the first gradient if all ranks count alike
+    batches (micro-batches)            batches that this rank has
+    shadowed (steps)                   in which this rank has no batch and keeps the others from
+                                       waiting
+    steps_join (shared, steps)         until nobody has a batch left
+    steps_fewest (shared, steps)       until the first rank has no batch left
+    left_over (micro-batches)          batches of this rank that nobody works on if all stop with
+                                       the first
+    active_last (shared, ranks)        that have a batch in the last step
+    lone_all (shared, ratio)           length of the last step's gradient over that of the mean of
+                                       the batches there are, dividing by all ranks
+    lone_torch_all (shared, ratio)     length of the last step's gradient over that of the mean of
+                                       the batches there are, in torch's Join by default
+    lone_active (shared, ratio)        length of the last step's gradient over that of the mean of
+                                       the batches there are, dividing by the ranks still at work
+    lone_torch_active (shared, ratio)  length of the last step's gradient over that of the mean of
+                                       the batches there are, in torch's Join with
+                                       divide_by_initial_world_size=False
+    apart_before (difference)          of this rank's weights from the last one's when all are done
+    apart_after (difference)           of this rank's weights from the last one's after it has
+                                       handed them round
+    join_error (difference)            largest one from the weights that torch's Join leaves,
+                                       dividing by all ranks
+    active_error (difference)          largest one from the weights that torch's Join leaves,
+                                       dividing by the ranks still at work
+    weighted_error (difference)        largest one of weights from one process on all there is in
+                                       each step, batches weighted
+    unweighted_error (difference)      relative, of the first gradient if all ranks count alike
 
 Run
     quizkit demo uneven-inputs --gpus 4
@@ -61,28 +63,6 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 TOPIC = "dp"
 RATE = 0.1  # of plain SGD
-
-
-def lengths(n, fewest, extra):
-    """How many batches each rank has: more from rank to rank, as even as whole numbers get."""
-    return [fewest + extra * each // max(1, n - 1) for each in range(n)]
-
-
-def flat(model):
-    """All weights in one row."""
-    return parameters_to_vector(model.parameters()).detach()
-
-
-def slope(model, batch, reduction="mean"):
-    """Gradient of the loss over one batch, in one row."""
-    inputs, targets = batch
-    mse_loss(model(inputs), targets, reduction=reduction).backward()
-    return take_gradient(model)
-
-
-def move(model, gradient):
-    """Plain SGD."""
-    vector_to_parameters(flat(model) - RATE * gradient, model.parameters())
 
 
 def train_join(model, batches, by_active):
@@ -128,40 +108,26 @@ def train_fewest(model, batches):
     return steps
 
 
-def train_torch(model, batches, by_active):
-    """DDP inside torch's Join: what it leaves, and the last gradient that it made."""
-    from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
-
-    # gloo takes a tensor from host memory only.
-    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
-    ddp, gradient = DistributedDataParallel(deepcopy(model).to(place)), None
-    with Join([ddp], divide_by_initial_world_size=not by_active):
-        for inputs, targets in batches:
-            mse_loss(ddp(inputs.to(place)), targets.to(place)).backward()
-            gradient = take_gradient(ddp.module)
-            move(ddp.module, gradient)
-    return gradient, flat(ddp.module)
+def flat(model):
+    """All weights in one row."""
+    return parameters_to_vector(model.parameters()).detach()
 
 
-def alone(model, everything, divide):
-    """One process that has all ranks' batches: its weights, and the mean of each step's batches."""
-    means = []
-    for step in range(max(map(len, everything))):
-        there = [batches[step] for batches in everything if step < len(batches)]
-        each = torch.stack([slope(model, batch) for batch in there])
-        means.append(each.mean(0))
-        move(model, each.sum(0) / (len(there) if divide == "active" else len(everything)))
-    return flat(model), means
+def slope(model, batch, reduction="mean"):
+    """Gradient of the loss over one batch, in one row."""
+    inputs, targets = batch
+    mse_loss(model(inputs), targets, reduction=reduction).backward()
+    return take_gradient(model)
 
 
-def alone_whole(model, everything):
-    """One process that makes one batch of all that there is in a step."""
-    gradients = []
-    for step in range(max(map(len, everything))):
-        there = [batches[step] for batches in everything if step < len(batches)]
-        gradients.append(slope(model, [torch.cat(part) for part in zip(*there, strict=True)]))
-        move(model, gradients[-1])
-    return flat(model), gradients[0]
+def move(model, gradient):
+    """Plain SGD."""
+    vector_to_parameters(flat(model) - RATE * gradient, model.parameters())
+
+
+def lengths(n, fewest, extra):
+    """How many batches each rank has: more from rank to rank, as even as whole numbers get."""
+    return [fewest + extra * each // max(1, n - 1) for each in range(n)]
 
 
 def main(
@@ -226,13 +192,52 @@ def main(
         "left_over": counted(len(batches) - steps),
         "active_last": shared(counted(active)),
         **{f"lone_{who}": shared(compared(ratio)) for who, ratio in lone.items()},
-        "behind": compared(behind),
-        "behind_after": compared(after),
+        "apart_before": compared(behind),
+        "apart_after": compared(after),
         "join_error": compared(errors["all"]),
         "active_error": compared(errors["active"]),
         "weighted_error": compared(errors["weighted"]),
         "unweighted_error": compared(((alike - gradient).norm() / gradient.norm()).item()),
     }
+
+
+# Below: what the runs are held against.
+
+
+def train_torch(model, batches, by_active):
+    """DDP inside torch's Join: what it leaves, and the last gradient that it made."""
+    from torch import _dynamo  # noqa: F401  # DDP wants it: imported once, before the fork
+
+    # gloo takes a tensor from host memory only.
+    place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
+    ddp, gradient = DistributedDataParallel(deepcopy(model).to(place)), None
+    with Join([ddp], divide_by_initial_world_size=not by_active):
+        for inputs, targets in batches:
+            mse_loss(ddp(inputs.to(place)), targets.to(place)).backward()
+            gradient = take_gradient(ddp.module)
+            move(ddp.module, gradient)
+    return gradient, flat(ddp.module)
+
+
+def alone(model, everything, divide):
+    """One process that has all ranks' batches: its weights, and the mean of each step's batches."""
+    means = []
+    for step in range(max(map(len, everything))):
+        there = [batches[step] for batches in everything if step < len(batches)]
+        each = torch.stack([slope(model, batch) for batch in there])
+        means.append(each.mean(0))
+        move(model, each.sum(0) / (len(there) if divide == "active" else len(everything)))
+    return flat(model), means
+
+
+def alone_whole(model, everything):
+    """One process that makes one batch of all that there is in a step."""
+    gradients = []
+    for step in range(max(map(len, everything))):
+        there = [batches[step] for batches in everything if step < len(batches)]
+        gradients.append(slope(model, [torch.cat(part) for part in zip(*there, strict=True)]))
+        move(model, gradients[-1])
+    return flat(model), gradients[0]
 
 
 BREAKS = {

@@ -30,8 +30,8 @@ def test_it_is_right_and_device_0_is_an_end_of_everything(
     held, psi, row = pieces(batch, ranks), 8 * layers * (width + 1) * width, 8 * width
     used = sum(rows > 0 for rows in held)
     assert measured["rows"] == held
-    assert measured["weight_bytes"] == psi
-    assert measured["copies"] == used - 1
+    assert measured["model_bytes"] == psi
+    assert measured["weight_copies"] == used - 1
     assert measured["threads"] == used
 
     away = batch - held[0]
@@ -51,7 +51,7 @@ def test_it_is_right_and_device_0_is_an_end_of_everything(
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_as_many_bytes_as_rings_on_other_shoulders(run: Run, ranks: int) -> None:
     measured = run(ranks, batch=24, width=24)["metrics"]
-    psi = measured["weight_bytes"]
+    psi = measured["model_bytes"]
     assert sum(measured["weight_bytes_dp"]) == sum(measured["sent_bytes_ring"])
     assert measured["weight_bytes_dp"] == [(ranks - 1) * psi] + [psi] * (ranks - 1)
     assert measured["sent_bytes_ring"] == [2 * (ranks - 1) * psi // ranks] * ranks

@@ -34,7 +34,7 @@ def test_every_rank_gets_as_many_slots_and_padding_repeats_the_first(
     # One order for all and batches of 2: a step holds what one process would take.
     assert measured["distinct_step"] == min(samples, 2 * ranks)
     assert measured["distinct_alike"] == min(samples, 2)
-    assert measured["weights_error"] < 1e-12
+    assert measured["weight_error"] < 1e-12
 
 
 @pytest.mark.parametrize(("ranks", "samples"), [(4, 10), (3, 10), (2, 10)])

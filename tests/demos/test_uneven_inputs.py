@@ -34,8 +34,8 @@ def test_all_make_equally_many_calls_and_torch_does_the_same(
     assert measured["lone_torch_active"] == pytest.approx(1)
 
     # Who was done early fell behind, and only those.
-    assert [far > 0 for far in measured["behind"]] == [mine < most for mine in batches]
-    assert measured["behind_after"] == [0] * ranks
+    assert [far > 0 for far in measured["apart_before"]] == [mine < most for mine in batches]
+    assert measured["apart_after"] == [0] * ranks
     for error in ("join_error", "active_error", "weighted_error"):
         assert max(measured[error]) < 1e-12
 
@@ -46,7 +46,7 @@ def test_equal_inputs_need_none_of_it(run: Run) -> None:
     measured = report["metrics"]
     assert measured["shadowed"] == measured["left_over"] == [0, 0, 0]
     assert measured["lone_all"] == pytest.approx(1)
-    assert measured["behind"] == [0, 0, 0]
+    assert measured["apart_before"] == [0, 0, 0]
     assert max(measured["unweighted_error"]) < 1e-12
 
 
