@@ -18,28 +18,32 @@ The trick
     0's running ones are copied to all: what is saved has seen rank 0's samples alone.
 
 Watch
-    within (shared, value)            mean of ranks' variances; rank r holds apart * r and that + 2
-                                      * spread
-    between (shared, value)           variance of ranks' means; rank r holds apart * r and that + 2
-                                      * spread
-    whole (shared, value)             variance of all numbers; rank r holds apart * r and that + 2 *
-                                      spread
-    out_error (shared, difference)    of outputs from one process, largest
-    out_error_own (difference)        of outputs from one process, if each rank normalises by itself
-    input_error (difference)          of gradients of this rank's inputs from one process, largest
-    weight_grad_error (difference)    of the weights' gradients, summed, from one process, over the
-                                      inputs' size
-    running_error (difference)        relative, of running mean and variance from one process
-    sent_forward (bytes, forward)     by this rank
-    sent_backward (bytes, backward)   by this rank, the sum of weights' gradients apart
-    sums_error (shared, difference)   relative, of the variance in fp32, from sums, at mean
-                                      --offset, from fp64's
-    parts_error (shared, difference)  relative, of the variance in fp32, from counts, means and
-                                      variances, at mean --offset, from fp64's
-    drift_alone (difference)          of this rank's running mean from rank 0's, nothing copied
-    drift_ddp (difference)            of this rank's running mean from rank 0's, in DDP
-    saved_error (shared, difference)  of rank 0's running mean in DDP from its own if it were alone
-    saved_gap (shared, difference)    of rank 0's running mean in DDP from that of all samples
+    within (shared, value)                  mean of ranks' variances; rank r holds apart * r and
+                                            that + 2 * spread
+    between (shared, value)                 variance of ranks' means; rank r holds apart * r and
+                                            that + 2 * spread
+    whole (shared, value)                   variance of all numbers; rank r holds apart * r and that
+                                            + 2 * spread
+    out_error (shared, difference)          of outputs from one process, largest
+    out_error_own (difference)              of outputs from one process, if each rank normalises by
+                                            itself
+    input_error (difference)                of gradients of this rank's inputs from one process,
+                                            largest
+    weight_grad_error (shared, difference)  of the weights' gradients, summed, from one process,
+                                            over the inputs' size
+    running_error (difference)              relative, of running mean and variance from one process
+    sent_forward (bytes, forward)           by this rank
+    sent_backward (bytes, backward)         by this rank, the sum of weights' gradients apart
+    sums_error (shared, difference)         relative, of the variance in fp32, from sums, at mean
+                                            --offset, from fp64's
+    parts_error (shared, difference)        relative, of the variance in fp32, from counts, means
+                                            and variances, at mean --offset, from fp64's
+    drift_alone (difference)                of this rank's running mean from rank 0's, nothing
+                                            copied
+    drift_ddp (difference)                  of this rank's running mean from rank 0's, in DDP
+    saved_error (shared, difference)        of rank 0's running mean in DDP from its own if it were
+                                            alone
+    saved_gap (shared, difference)          of rank 0's running mean in DDP from that of all samples
 
 Run
     quizkit demo sync-batchnorm --gpus 4
@@ -195,7 +199,7 @@ def main(
         "out_error": shared(compared(everyone(errors["out"]).max())),
         "out_error_own": compared(errors["own"]),
         "input_error": compared(errors["input"]),
-        "weight_grad_error": compared(errors["weight"]),
+        "weight_grad_error": shared(compared(everyone(errors["weight"]).max())),
         "running_error": compared(errors["running"]),
         "sent_forward": counted(ours[3]),
         "sent_backward": counted(ours[4]),

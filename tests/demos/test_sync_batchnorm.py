@@ -22,8 +22,9 @@ def test_it_is_one_batch_norm_whatever_the_parts(
     report = run(ranks, rows=rows, extra_rows=extra_rows, width=width)
     assert report["verdict"] == "pass", report
     measured = report["metrics"]
-    assert measured["out_error"] < 1e-12
-    for error in ("input_error", "weight_grad_error", "running_error"):
+    for error in ("out_error", "weight_grad_error"):
+        assert measured[error] < 1e-12
+    for error in ("input_error", "running_error"):
         assert max(measured[error]) < 1e-12
     # Statistics and no samples: more rows cost no more bytes.
     assert measured["sent_forward"] == [(ranks - 1) * (2 * width + 1) * FP64] * ranks
