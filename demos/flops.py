@@ -51,6 +51,26 @@ TOPIC = "flops"
 REGIME = ("recompute",)
 
 
+class Product(torch.autograd.Function):
+    """a @ b: forward one product, backward two."""
+
+    @staticmethod
+    def forward(ctx, tally, label: str, a: Tensor, b: Tensor) -> Tensor:
+        """Both factors are kept, since each is multiplied with on the way back."""
+        ctx.multiply = partial(tally.multiply, label)
+        ctx.save_for_backward(a, b)
+        return ctx.multiply(a, b)
+
+    @staticmethod
+    def backward(ctx, slope: Tensor):
+        """Two products, each as large as the first: one for each factor's gradient."""
+        a, b = ctx.saved_tensors
+        toward_a = ctx.multiply(slope, b.mT) if ctx.needs_input_grad[2] else None
+        if b.dim() == 2:  # one weight for all tokens: the product adds their gradients up
+            a, slope = a.flatten(0, -2), slope.flatten(0, -2)
+        return None, None, toward_a, ctx.multiply(a.mT, slope)
+
+
 class Tally:
     """Operations in matrix products, by what they are for: our count of them, and torch's."""
 
@@ -76,36 +96,21 @@ class Tally:
         return Recomputed.apply(self, block, *inputs)
 
 
-class Product(torch.autograd.Function):
-    """a @ b: forward one product, backward two."""
-
-    @staticmethod
-    def forward(ctx, tally: Tally, label: str, a: Tensor, b: Tensor) -> Tensor:  # noqa: D102
-        ctx.multiply = partial(tally.multiply, label)
-        ctx.save_for_backward(a, b)
-        return ctx.multiply(a, b)
-
-    @staticmethod
-    def backward(ctx, slope: Tensor):  # noqa: D102
-        a, b = ctx.saved_tensors
-        toward_a = ctx.multiply(slope, b.mT) if ctx.needs_input_grad[2] else None
-        if b.dim() == 2:  # one weight for all tokens: the product adds their gradients up
-            a, slope = a.flatten(0, -2), slope.flatten(0, -2)
-        return None, None, toward_a, ctx.multiply(a.mT, slope)
-
-
 class Recomputed(torch.autograd.Function):
     """Any block, of which only the inputs are kept."""
 
     @staticmethod
-    def forward(ctx, tally: Tally, block: Callable, *inputs: Tensor) -> Tensor:  # noqa: D102
+    def forward(ctx, tally: Tally, block: Callable, *inputs: Tensor) -> Tensor:
+        """Autograd is off in here: of what the block makes nothing is saved."""
         ctx.tally, ctx.block = tally, block
         ctx.save_for_backward(*inputs)
-        return block(*inputs)  # autograd is off in here: nothing else is saved
+        return block(*inputs)
 
     @staticmethod
-    def backward(ctx, slope: Tensor):  # noqa: D102
-        inputs, before = [x.detach().requires_grad_() for x in ctx.saved_tensors], ctx.tally.total()
+    def backward(ctx, slope: Tensor):
+        """Run the block again, and count that forward apart."""
+        inputs = [x.detach().requires_grad_() for x in ctx.saved_tensors]
+        before = ctx.tally.total()
         with torch.enable_grad():
             out = ctx.block(*inputs)
             ctx.tally.again += ctx.tally.total() - before
@@ -151,14 +156,6 @@ def loss_of(tokens: Tensor, weights: dict, heads: int, product, core, wrap) -> T
     return cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), reduction="sum")
 
 
-def gradients(weights: dict[str, Tensor]) -> Tensor:
-    """All gradients in one row; on the weights they start again at 0."""
-    row = torch.cat([w.grad.flatten() for w in weights.values()])
-    for w in weights.values():
-        w.grad.zero_()
-    return row
-
-
 def main(
     layers: int = 2,  # decoder layers
     hidden: int = 32,  # hidden size
@@ -195,9 +192,14 @@ def main(
     tokens = torch.randint(vocab, (batch, seq + 1)).to(device())
     mine, everywhere = tokens[rank() :: ranks()], batch * seq
 
+    def plain_product(label, a, b):
+        return a @ b
+
+    def once(block, x):
+        return block(x)
+
     core = partial(scaled_dot_product_attention, is_causal=causal)
-    product, wrap = (lambda label, a, b: a @ b), (lambda block, x: block(x))
-    (loss_of(tokens, weights, heads, product, core, wrap) / everywhere).backward()
+    (loss_of(tokens, weights, heads, plain_product, core, once) / everywhere).backward()
     plain = gradients(weights)
 
     found, errors = {}, []
@@ -206,7 +208,7 @@ def main(
             tally = found[way] = Tally(official)
             core = partial(attend, tally.product, causal)
             core = partial(tally.recomputed, core) if way == "selective" else core
-            around = tally.recomputed if way == "full" else wrap
+            around = tally.recomputed if way == "full" else once
             loss = loss_of(mine, weights, heads, tally.product, core, around)
             tally.forward = tally.total()
             (loss / everywhere).backward()  # so the ranks' gradients add up to the whole batch's
@@ -248,6 +250,14 @@ def main(
     }
 
 
+def gradients(weights: dict[str, Tensor]) -> Tensor:
+    """All gradients in one row; on the weights they start again at 0."""
+    row = torch.cat([w.grad.flatten() for w in weights.values()])
+    for w in weights.values():
+        w.grad.zero_()
+    return row
+
+
 BREAKS = {
     "stray-detach": Break(
         old="Product.apply(self, label, a, b)",
@@ -285,6 +295,7 @@ BREAKS = {
         source="github.com/tenstorrent/tt-metal/pull/50114: the embedding counted as a product",
     ),
 }
+
 
 if __name__ == "__main__":
     run(__file__)

@@ -53,24 +53,40 @@ TOPIC = "pp"
 REGIME = ("order",)
 
 
+def packed(documents, budget):
+    """Rows of several documents: the longest first, each into the first row that has room."""
+    rows = []
+    for document in sorted(documents, key=lambda document: -document[2]):
+        for row in rows:
+            if sum(n for _, _, n in row) + document[2] <= budget:
+                break
+        else:
+            row = []
+            rows.append(row)
+        row.append(document)
+    return rows
+
+
+def may_see(document):
+    """Which token sees which: itself and what came before it, in its own document."""
+    same = document[:, :, None] == document[:, None, :]
+    causal = torch.ones_like(same[0]).tril()
+    return same & causal
+
+
 def plan(name, lengths, rows, bucket, budget):
     """Micro-batches: rows of documents (a sample, where it begins, tokens), and a width."""
     documents = [(i, 0, n) for i, n in enumerate(lengths)]
-    shelves, made = {}, []
     if name == "packed":
-        for document in sorted(documents, key=lambda document: -document[2]):
-            for row in made:  # where it fits first
-                if sum(n for _, _, n in row) + document[2] <= budget:
-                    break
-            else:
-                made.append(row := [])
-            row.append(document)
-        return [([row], budget) for row in made]
+        return [([row], budget) for row in packed(documents, budget)]
+    shelves = {}  # width that a row is padded to, 0 for its micro-batch's longest -> such rows
     for i, first, n in documents:
         bounds = {"padded": max(lengths), "bucketed": -(-n // bucket) * bucket}
         shelves.setdefault(bounds.get(name, 0), []).append([(i, first, n)])
+    made = []
     for bound, shelf in sorted(shelves.items()):
-        for group in (shelf[start : start + rows] for start in range(0, len(shelf), rows)):
+        for start in range(0, len(shelf), rows):
+            group = shelf[start : start + rows]
             width = bound or max(n for [(_, _, n)] in group)
             missing = rows - len(group) if name == "padded" else 0  # it has one shape throughout
             made.append((group + [[]] * missing, width))
@@ -90,13 +106,6 @@ def lay_out(planned, starts):
             document[r, at : at + n] = number
             at += n
     return SimpleNamespace(token=token, position=position, document=document)
-
-
-def may_see(document):
-    """Which token sees which: itself and what came before it, in its own document."""
-    same = document[:, :, None] == document[:, None, :]
-    causal = torch.ones_like(same[0]).tril()
-    return same & causal
 
 
 def layer(stage, x, allowed=None):
