@@ -44,41 +44,45 @@ TOPIC = "pp"
 
 
 def schedule_two_sided(near, far, microbatches):
-    """For a rank `near` hops from an entry and `far` hops from where the ways meet.
+    """What a rank runs that is `near` hops from an entry and `far` hops from where the ways meet.
 
-    Its chunk 0 leads away from that entry, its chunk 1 back towards it.
+    F0 is a forward of chunk 0, which leads away from that entry; chunk 1 leads back towards it. B1
+    is a whole backward of chunk 1, I1 the half for its input, W the oldest half for weights that is
+    owed. Words joined by + run as a pair.
     """
-    begun, owed, order = Counter(), deque(), []
-
-    def ops(times, *operations):
-        """F0: forward of chunk 0. B1: both halves of a backward. I1: the half for the input."""
-        for name in operations * times:
-            order.append([])
-            for part in name.split("+"):
-                if part == "W":  # the oldest half for weights that is owed
-                    order[-1].append(("W", *owed.popleft()))
-                    continue
-                kind, chunk = "F" if part[0] == "F" else "B", int(part[1])
-                which = chunk, begun[kind, chunk]
-                begun[kind, chunk] += 1
-                order[-1].append((kind, *which))
-                if part[0] == "B":
-                    order[-1].append(("W", *which))
-                if part[0] == "I":
-                    owed.append(which)
-
-    ops(2 * far, "F0")
-    ops(near + 1, "F0", "F1")
-    ops(far, "I1", "W", "F1")
+    words = ["F0"] * (2 * far)
+    words += ["F0", "F1"] * (near + 1)
+    words += ["I1", "W", "F1"] * far
     # Where the ways meet, the first gradient may come late: the forward does not wait for it.
     meet = int(far == 0)
-    ops(meet, "F0", "B1", "F1+B0")
-    ops(microbatches - near - 2 * far - 1 - meet, "F0+B1", "F1+B0")
-    ops(far, "B1", "F1+B0")
+    words += ["F0", "B1", "F1+B0"] * meet
+    words += ["F0+B1", "F1+B0"] * (microbatches - near - 2 * far - 1 - meet)
+    words += ["B1", "F1+B0"] * far
     for number in range(2 * near + 2):  # the later half puts its W off to the end
-        ops(1, ("B" if number <= near else "I") + ("0" if number % 2 else "1"))
-    ops(far, "W", "I0")
-    ops(near + 1, "W")
+        words.append(("B" if number <= near else "I") + ("0" if number % 2 else "1"))
+    words += ["W", "I0"] * far
+    words += ["W"] * (near + 1)
+    return numbered(words)
+
+
+def numbered(words):
+    """Operations of parts (kind, chunk, micro-batch); each is for its chunk's next micro-batch."""
+    begun, owed, order = Counter(), deque(), []
+    for word in words:
+        parts = []
+        for part in word.split("+"):
+            if part == "W":
+                parts.append(("W", *owed.popleft()))
+                continue
+            kind, chunk = "F" if part[0] == "F" else "B", int(part[1])
+            which = chunk, begun[kind, chunk]
+            begun[kind, chunk] += 1
+            parts.append((kind, *which))
+            if part[0] == "B":
+                parts.append(("W", *which))
+            elif part[0] == "I":
+                owed.append(which)
+        order.append(parts)
     return order
 
 

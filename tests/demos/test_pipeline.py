@@ -136,18 +136,6 @@ def test_the_timeline_keeps_the_order_that_data_imposes(run: Run) -> None:
             assert all(before[1] <= after[0] for before, after in pairwise(own))
 
 
-@pytest.mark.demo
-def test_watch_lists_what_a_run_reports(run: Run) -> None:
-    report = run(2)
-    watch = (ast.get_docstring(ast.parse(SOURCE)) or "").split("Watch\n")[1].split("\nRun\n")[0]
-    listed = dict(re.findall(r"^    (\w+)( \(shared\))?", watch, re.MULTILINE))
-    assert set(listed) == set(report["metrics"]) == set(report["how"])
-    assert not set(listed) & set(report["args"])
-    for name, value in report["metrics"].items():
-        assert isinstance(value, list) == (not listed[name]), name
-    assert "computed" not in report["how"].values()
-
-
 BREAKS = {
     "no-cooldown": ("1f1b gradients equal one process", 2),
     "loss-not-divided": ("1f1b gradients equal one process", 1),

@@ -109,17 +109,6 @@ def test_live_bytes_are_live_chunks(run: Run) -> None:
 
 
 @pytest.mark.demo
-def test_watch_lists_what_a_run_reports(run: Run) -> None:
-    report = run(2)
-    watch = (ast.get_docstring(ast.parse(SOURCE)) or "").split("Watch\n")[1].split("\nRun\n")[0]
-    listed = dict(re.findall(r"^    (\w+)( \(shared\))?", watch, re.MULTILINE))
-    assert set(listed) == set(report["metrics"])
-    assert not set(listed) & set(report["args"])
-    for name, value in report["metrics"].items():
-        assert isinstance(value, list) == (not listed[name]), name
-
-
-@pytest.mark.demo
 def test_chunks_in_the_wrong_place_change_nothing_but_the_numbers(run: Run) -> None:
     report = run(4, "contiguous-chunks")
     assert failed(report) == ["interleaved gradients equal one process"]

@@ -97,14 +97,6 @@ def test_a_pair_has_its_price(run: Run) -> None:
     assert dear["makespan_padded"] - free["makespan_padded"] == 3 * 16 * 16 * 17 // 2
 
 
-@pytest.mark.demo
-def test_watch_lists_what_a_run_reports(run: Run) -> None:
-    report = run(2)
-    watch = SOURCE.split("Watch\n")[1].split("\nRun\n")[0]
-    assert set(re.findall(r"^    (\w+) ", watch, re.MULTILINE)) == set(report["metrics"])
-    assert "computed" not in report["how"].values()
-
-
 BREAKS = {
     "sees-neighbours": ("packed: out as sample by sample", {"packed"}),
     "positions-run-on": ("packed: out as sample by sample", {"packed"}),

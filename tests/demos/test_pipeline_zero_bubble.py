@@ -1,6 +1,5 @@
 """What a split backward gains in time, what it keeps in memory, and what each planted bug does."""
 
-import ast
 import re
 from pathlib import Path
 
@@ -85,17 +84,6 @@ def test_the_timeline_shows_the_halves(run: Run) -> None:
         assert at["zb_h1", 1, f"B{i}"]["start"] >= at["zb_h1", 2, f"B{i}"]["end"]
         assert at["1f1b", 1, f"B{i}"]["start"] >= at["1f1b", 2, f"W{i}"]["end"]
     assert at["zb_h1", 1, "B1"]["start"] < at["zb_h1", 2, "W1"]["end"]
-
-
-@pytest.mark.demo
-def test_watch_lists_what_a_run_reports(run: Run) -> None:
-    report = run(2)
-    watch = (ast.get_docstring(ast.parse(SOURCE)) or "").split("Watch\n")[1].split("\nRun\n")[0]
-    listed = dict(re.findall(r"^    (\w+)( \(shared\))?", watch, re.MULTILINE))
-    assert set(listed) == set(report["metrics"])
-    assert not set(listed) & set(report["args"])
-    for name, value in report["metrics"].items():
-        assert isinstance(value, list) == (not listed[name]), name
 
 
 IDLES = "zb_h1 idles (p - 1)(F + B - W)"
