@@ -8,9 +8,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from quizkit.bank.reader import Bank
+from quizkit.lab.catalogue import names
 from quizkit.paths import QUESTIONS
+
+
+class ByDemo(LoadFileScheduling):
+    """A file's tests go to one process, and those of every demo with the file of that demo.
+
+    So each warm bench has its share of the runs, and none is made by two of them.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file, _, test = nodeid.partition("::")
+        if not file.endswith("/test_every_demo.py"):
+            return file
+        asked = test.partition("[")[2].removesuffix("]").lstrip("0123456789-")
+        known = [name for name in names() if f"{asked}-".startswith(f"{name}-")]
+        return file.replace("every_demo", max(known, key=len, default="").replace("-", "_"))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByDemo | None:
+    """`--dist loadfile`, but by demo."""
+    return ByDemo(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session", autouse=True)

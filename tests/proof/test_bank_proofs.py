@@ -12,10 +12,10 @@ import pytest
 from quizkit.bank.model import KINDS, Kind
 from quizkit.bank.reader import Bank
 from quizkit.bank.template import template
-from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import catalogue
+from quizkit.lab.lanes import Lanes, lanes_for
 from quizkit.paths import QUESTIONS
-from quizkit.proof.prove import Court, on_bench
+from quizkit.proof.prove import Court, distinct, on_lanes
 
 pytestmark = pytest.mark.demo
 # By name alone: to read them all would keep every run waiting, this one or not.
@@ -28,10 +28,14 @@ PROVABLE = [
 
 
 @pytest.fixture(scope="module")
-def court() -> Iterator[Court]:
+def court(shipped: Bank, request: pytest.FixtureRequest) -> Iterator[Court]:
+    """All that the tests to come will ask for is begun at once, side by side."""
+    params = [getattr(each, "callspec", None) for each in request.session.items]
+    asked = [each.params.get("name") for each in params if each]
+    questions = [shipped.questions[name] for name in PROVABLE if name in asked]
     demos = catalogue()
-    with Bench() as bench:
-        yield Court(demos, on_bench(bench, demos))
+    with Lanes(lanes_for(len(questions))) as lanes:
+        yield Court(demos, on_lanes(lanes, demos, distinct(questions, demos, mutated=True)))
 
 
 def test_every_proof_is_among_them(shipped: Bank):
