@@ -43,16 +43,16 @@ from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
 from _bench import all_gather, all_reduce, device, everyone, rank, ranks, ring_sum, wire
 
 import torch
+import torch._dynamo  # DDP wants it: here it is imported once, before the ranks are forked
+from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as theirs
+from torch.nn.parallel import DistributedDataParallel
 
 TOPIC = "compress"
 WAYS = {"cold": (False, False), "warm": (False, True), "feedback": (True, True)}  # feedback, warm
 
 
 def step(gradient, start, residual):
-    """What all ranks take for the mean gradient, the next start, and what is left over.
-
-    Any number of matrices in a row goes along at the cost of one: a message holds all their P.
-    """
+    """What all ranks take for the mean gradient, the next start, and what is left over."""
     wanted = gradient + residual
     p = ring_sum(wanted @ start)
     p = orthonormal(p)  # of the sum, and so the same on every rank
@@ -62,7 +62,7 @@ def step(gradient, start, residual):
 
 
 def orthonormal(columns):
-    """Columns of length 1 at right angles to each other, with the same span; one matrix or more."""
+    """Columns of length 1 at right angles to each other, with the same span."""
     return torch.linalg.qr(columns).Q
 
 
@@ -72,19 +72,16 @@ def fresh(width, r, turn):
     return torch.randn(width, r, dtype=torch.float64).to(device())
 
 
-def steps_of(gradient, r, steps):
-    """Several steps on the same gradient, as good as one that changes slowly, in three ways."""
-    residual = torch.zeros(len(WAYS), *gradient.shape).to(gradient)
-    start = fresh(gradient.shape[1], r, 0).repeat(len(WAYS), 1, 1)
+def steps_of(gradient, r, steps, feedback, warm):
+    """Several steps on the same gradient, as good as one that changes slowly; what is left over."""
+    residual, start = torch.zeros_like(gradient), fresh(gradient.shape[1], r, 0)
     taken = []
     for turn in range(steps):
-        for way, (_, warm) in enumerate(WAYS.values()):
-            start[way] = start[way] if warm else fresh(gradient.shape[1], r, turn)
+        start = start if warm else fresh(gradient.shape[1], r, turn)
         sent, start, left = step(gradient, start, residual)
-        for way, (feedback, _) in enumerate(WAYS.values()):
-            residual[way] = left[way] if feedback else residual[way]
+        residual = left if feedback else residual
         taken.append(sent)
-    return dict(zip(WAYS, torch.stack(taken, 1), strict=True)), residual[-1]
+    return torch.stack(taken), residual
 
 
 def main(
@@ -112,10 +109,11 @@ def main(
     def error(matrix, truth=mean):
         return ((matrix - truth).norm() / truth.norm()).item()
 
-    (ran, residual), worst = steps_of(gradient, r, steps), 0.0
-    for name, taken in ran.items():
-        truths = one_process(mean, r, steps, *WAYS[name])
-        gaps = [error(x, truth) for x, truth in zip(taken, truths, strict=True)]
+    ran, worst, residual = {}, 0.0, torch.zeros_like(gradient)
+    for name, way in WAYS.items():  # feedback is the last: its residual is looked at below
+        ran[name], residual = steps_of(gradient, r, steps, *way)
+        truths = one_process(mean, r, steps, *way)
+        gaps = [error(x, truth) for x, truth in zip(ran[name], truths, strict=True)]
         check(f"{name}: equals one process", max(gaps), "<", 1e-9)
         worst = max(worst, *gaps)
     left = all_reduce(residual) / n
@@ -170,10 +168,6 @@ def averaged_factors(gradient, r):
 
 def torch_step(gradient, r):
     """A step by torch's hook, and ours from the state in which torch's began it."""
-    import torch._dynamo  # DDP wants it: named here, it is imported once for all ranks
-    from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as theirs
-    from torch.nn.parallel import DistributedDataParallel
-
     # gloo takes tensors from host memory only.
     where = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
     gradient = gradient.to(where)

@@ -196,15 +196,16 @@ def main(
     whole["mask"] = torch.rand(seq, batch, hidden, **like) >= dropout
 
     truth = experiment(whole, dropout, "one", keep)
-    ran, metrics, errors = {}, {}, {"out": [], "matrix_grad": [], "grad": []}
     matrices = "up", "up_bias", "down"
+    kinds = {"out": "out"} | dict.fromkeys(matrices, "matrix_grad")
+    ran, metrics, errors = {}, {}, {"out": [], "matrix_grad": [], "grad": []}
     for layout in ("tp", "sp"):
         seen = ran[layout] = experiment(whole, dropout, layout, keep)
         for name, ours in seen.results.items():
-            kind = {"out": "out"}.get(name, "matrix_grad" if name in matrices else "grad")
-            right = mine({"out": "x"}.get(name, name), truth.results[name], layout)
-            errors[kind].append(max_error(ours, right))
-            check(f"{layout} {name} as on one process", errors[kind][-1], "<", 1e-12)
+            cut_as = "x" if name == "out" else name
+            error = max_error(ours, mine(cut_as, truth.results[name], layout))
+            errors[kinds.get(name, "grad")].append(error)
+            check(f"{layout} {name} as on one process", error, "<", 1e-12)
         metrics |= {
             f"region_bytes_{layout}": counted(seen.region_bytes),
             f"input_bytes_{layout}": counted(seen.input_bytes),

@@ -220,9 +220,14 @@ def main(
         "sent_backward": counted(backward.sent_bytes),
         "sent_inside_forward": counted(cut[1].sent_bytes),
         "sent_inside_backward": counted(cut[2].sent_bytes),
-        "out_error": shared(compared(everyone(errors.pop("out")).max())),
-        "grad_error": shared(compared(everyone(errors.pop("grad")).max())),
-    } | {f"{name}_error": compared(error) for name, error in errors.items()}
+        "out_error": shared(compared(everyone(errors["out"]).max())),
+        "grad_error": shared(compared(everyone(errors["grad"]).max())),
+        "kv_weight_grad_error": compared(errors["kv_weight_grad"]),
+        "inside_out_error": compared(errors["inside_out"]),
+        "inside_grad_error": compared(errors["inside_grad"]),
+        "mlp_out_error": compared(errors["mlp_out"]),
+        "mlp_grad_error": compared(errors["mlp_grad"]),
+    }
 
 
 def one_attention(x, qkv, out, size):

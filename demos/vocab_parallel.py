@@ -178,6 +178,7 @@ def main(
     owners = all_reduce(find(torch.arange(vocab, device=device()), rows)[0].long())
     ownerless = (owners != 1).sum().item()
     check("every id has one owner", ownerless, "==", 0)
+    # Row 0 of every shard, but not of the one in which the id lies.
     strays = tables[0][::rows][: ranks()].sum(0) - tables[0][ids // rows * rows]
     found = {
         "lookup_error": max_error(looked_up, truth.x),
