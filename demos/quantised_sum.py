@@ -43,6 +43,8 @@ Run
     torchrun --nproc-per-node 4 demos/quantised_sum.py
 """
 
+from functools import partial
+
 from _bench import Break, Metrics, check, compared, counted, identical, refuse, run, shared
 from _bench import all_gather, device, everyone, exchange, max_error, rank, ranks, ring_gather
 from _bench import ring_sum, wire
@@ -165,17 +167,24 @@ def main(
     def error(mean):
         return everyone(((mean.double() - exact).norm() / exact.norm()).item()).max().item()
 
-    sums = {"fp32": lambda: ring_sum(row) / n, "fp16": lambda: ring_sum(row.half() / n).float()}
-    tops, means, sent, totals = {"wrapped": 127, "room": 127 // n}, {}, {}, {}
-    sums |= {name: lambda top=top: sum_codes(row, top) for name, top in tops.items()}
-    for name, method in (("hops", sum_hops), ("owner", sum_owner), ("all", sum_all)):
-        sums[name] = lambda method=method: method(row)  # pyright: ignore[reportCallIssue]
-    for name, method in sums.items():
+    tops = {"wrapped": 127, "room": 127 // n}
+    ways = {
+        "fp32": lambda: ring_sum(row) / n,
+        "fp16": lambda: ring_sum(row.half() / n).float(),
+        "wrapped": partial(sum_codes, row, tops["wrapped"]),
+        "room": partial(sum_codes, row, tops["room"]),
+        "hops": partial(sum_hops, row),
+        "owner": partial(sum_owner, row),
+        "all": partial(sum_all, row),
+    }
+    means, sent, totals = {}, {}, {}
+    for name, way in ways.items():
         with wire() as wired:
-            means[name] = method()
+            found = way()
         sent[name] = wired.sent_bytes
-    for name in tops:
-        totals[name], means[name] = means[name]
+        if name in tops:
+            totals[name], found = found
+        means[name] = found
     check("fp32: equals the mean", error(means["fp32"]), "<", 1e-6)
     # 11 bits of each of n parts and their sums, nothing finer than 2^-24: the smallest vanish.
     bound = peak * (n + 3) * 2**-12 + n * 2**-24
@@ -209,7 +218,7 @@ def main(
         "sent_bytes_all": counted(sent["all"]),
         "wrapped": shared(counted(unlike("wrapped"))),
         "first_entry": shared(counted(int(totals["wrapped"][0]))),
-        **{f"error_{name}": shared(compared(error(means[name]), floor=0)) for name in [*sums][1:]},
+        **{f"error_{name}": shared(compared(error(means[name]), floor=0)) for name in [*ways][1:]},
         "same_as_hook": identical(torch.equal(ours, theirs)),
         "takes_flag": shared(counted(accepted(["compression", "comm_hook"]))),
         "strangers": shared(counted(differ)),
