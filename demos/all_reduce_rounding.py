@@ -14,46 +14,52 @@ The trick
     their chunk and added there in fp32 (`owner_sum`), the same bytes are rounded once.
 
 Watch
-    unlike (shared, ranks)                whose bits are not those of rank 0, after the ring in fp32
-    rerun_differ (shared, count)          of sums that get other bits when the same fp32 ring runs
-                                          again
-    differ_halves (shared, share)         of sums with other bits than the ring's: a reduce-scatter
-                                          whose paths begin one rank further, then an all-gather
-    differ_gathered (shared, share)       of sums with other bits than the ring's if each rank
-                                          gathers all parts and adds from rank 0 on
-    differ_pairs (shared, share)          of sums with other bits than the ring's if parts are added
-                                          in pairs, and the sums in pairs
-    differ_integers (shared, share)       of integer sums unlike the ring's: halves, gathered and
-                                          pairs, all three added up
-    differ_dealt (shared, share)          of sums with other bits if `parts` fp32 gradients are
-                                          added in twos before the chain, as on half the ranks
-    ones_bf16 (shared, value)             of a one from each of `ones` ranks, added in a chain in
-                                          bf16
-    ones_fp16 (shared, value)             of a one from each of `ones` ranks, added in a chain in
-                                          fp16
-    ones_pairs (shared, value)            of a one from each of `ones` ranks, added in pairs in bf16
-    lost_sum_first (shared, elements)     not finite in a mean of fp16 gradients: summed, then
-                                          divided
-    lost_divide_first (shared, elements)  not finite in a mean of fp16 gradients: divided, then
-                                          summed
-    mean_divide_first (shared, value)     fp16 mean of `gradient`, an equal one from every rank,
-                                          divided first
-    error_once (shared, difference)       relative rms error of the exact sum rounded to bf16 once
-    error_ring (shared, difference)       relative rms error of a ring with bf16 at every hop
-    error_owner (shared, difference)      relative rms error if bf16 goes to its chunk's owner, who
-                                          adds in fp32
-    error_wide (shared, difference)       relative rms error of a ring in fp32, rounded to bf16 at
-                                          the end
-    sent_bytes_ring (bytes)               by this rank in a ring all-reduce, in bf16
-    sent_bytes_owner (bytes)              by this rank if bf16 goes to its chunk's owner, then to
-                                          all
-    sent_bytes_wide (bytes)               by this rank in a ring all-reduce, in fp32
-    error_chain (shared, ratio)           error of `parts` bf16 gradients added in a chain, over
-                                          rounding once
-    error_pairs (shared, ratio)           error of `parts` bf16 gradients added in pairs, over
-                                          rounding once
-    error_parts (shared, difference)      relative rms error of the sum of `parts` bf16 gradients,
-                                          rounded once
+    unlike (shared, ranks)                  whose bits are not those of rank 0, after the ring in
+                                            fp32
+    rerun_differ (shared, count)            of sums that get other bits when the same fp32 ring runs
+                                            again
+    differ_halves (shared, share)           of sums with other bits than the ring's: a
+                                            reduce-scatter whose paths begin one rank further, then
+                                            an all-gather
+    differ_gathered (shared, share)         of sums with other bits than the ring's if each rank
+                                            gathers all parts and adds from rank 0 on
+    differ_pairs (shared, share)            of sums with other bits than the ring's if parts are
+                                            added in pairs, and the sums in pairs
+    differ_integers (shared, share)         of integer sums unlike the ring's: halves, gathered and
+                                            pairs, all three added up
+    differ_dealt (shared, share)            of sums with other bits if `parts` fp32 gradients are
+                                            added in twos before the chain, as on half the ranks
+    ones_bf16 (shared, value)               of a one from each of `ones` ranks, added in a chain in
+                                            bf16
+    ones_fp16 (shared, value)               of a one from each of `ones` ranks, added in a chain in
+                                            fp16
+    ones_pairs (shared, value)              of a one from each of `ones` ranks, added in pairs in
+                                            bf16
+    lost_sum_first (shared, elements)       not finite in a mean of fp16 gradients: summed, then
+                                            divided
+    lost_divide_first (shared, elements)    not finite in a mean of fp16 gradients: divided, then
+                                            summed
+    mean_divide_first (shared, value)       fp16 mean of `gradient`, an equal one from every rank,
+                                            divided first
+    error_once (shared, difference)         relative rms error of the exact sum rounded to bf16 once
+    error_ring (shared, difference)         relative rms error of a ring with bf16 at every hop
+    error_owner (shared, difference)        relative rms error if bf16 goes to its chunk's owner,
+                                            who adds in fp32
+    error_wide (shared, difference)         relative rms error of a ring in fp32, rounded to bf16 at
+                                            the end
+    sent_bytes_ring (bytes)                 by this rank in a ring all-reduce, in bf16
+    sent_bytes_owner (bytes)                by this rank if bf16 goes to its chunk's owner, then to
+                                            all
+    sent_bytes_wide (bytes)                 by this rank in a ring all-reduce, in fp32
+    error_fp32_ring (shared, difference)    relative rms error of a ring in fp32
+    error_fp32_halves (shared, difference)  relative rms error of a reduce-scatter, then an
+                                            all-gather, in fp32
+    error_chain (shared, ratio)             error of `parts` bf16 gradients added in a chain, over
+                                            rounding once
+    error_pairs (shared, ratio)             error of `parts` bf16 gradients added in pairs, over
+                                            rounding once
+    error_parts (shared, difference)        relative rms error of the sum of `parts` bf16 gradients,
+                                            rounded once
 
 Run
     quizkit demo all-reduce-rounding --gpus 4
@@ -144,9 +150,10 @@ def main(
     integers = [halves_sum(whole), gathered_sum(whole), in_pairs(all_gather(whole))]
     differ_integers = sum(share(other, ring_sum(whole)) for other in integers)
     precise = part.to(fp64)
+    truth = all_reduce(precise.clone())
     results = [way(precise) for way in (ring_sum, halves_sum, gathered_sum)]
     results.append(in_pairs(all_gather(precise)))
-    errors = [max_error(result, all_reduce(precise.clone())) for result in results]
+    errors = [max_error(result, truth) for result in results]
     check("in fp64 all are all_reduce", torch.tensor(errors).max().item(), "<", 1e-12)
     check("parts differ from rank to rank", unlike_rank_0(part), "==", n - 1)
     check("the ring leaves the same bits on every rank", unlike, "==", 0)
@@ -209,6 +216,8 @@ def main(
         "mean_divide_first": shared(counted(mean_first)),
         **{f"error_{name}": shared(compared(error, floor=0)) for name, error in errors.items()},
         **{f"sent_bytes_{name}": counted(count) for name, count in sent.items()},
+        "error_fp32_ring": shared(compared(worst(off(ring, truth)), floor=0)),
+        "error_fp32_halves": shared(compared(worst(off(ways["halves"], truth)), floor=0)),
         "error_chain": shared(compared(off(chain(gradients), total) / error_parts, floor=0)),
         "error_pairs": shared(compared(off(in_pairs(gradients), total) / error_parts, floor=0)),
         "error_parts": shared(compared(error_parts, floor=0)),

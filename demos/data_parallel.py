@@ -28,6 +28,8 @@ Watch
     calls_ddp (calls)                of layers that this rank's interpreter runs in a step of DDP
     grad_error (shared, difference)  largest one of DataParallel's gradients from one process, any
                                      step
+    grad_scale (shared, ratio)       length of DataParallel's last gradient, over that of the right
+                                     one
     ddp_error (shared, difference)   largest one of DDP's gradients, ours or torch's, from one
                                      process
 
@@ -174,12 +176,13 @@ def main(
     inputs, targets = torch.randn(batch, width, **like), torch.randn(batch, width, **like)
     truth, true_weights = alone(deepcopy(model), inputs, targets, steps)
 
-    links, errors = Links(n), [0.0]
+    links, errors, scales = Links(n), [0.0], [0.0]
     if rank() == 0:
         weights = [weight.detach().clone().requires_grad_() for weight in model.parameters()]
         for true_outputs, true_gradient in truth:
             outputs, gradient = step(weights, inputs, targets, n, links)
             errors.append(max_error(gradient, true_gradient))
+            scales.append((gradient.norm() / true_gradient.norm()).item())
             check("outputs equal one process", max_error(outputs, true_outputs), "<", 1e-12)
         check("gradients equal one process", max(errors), "<", 1e-12)
         check("weights equal one process", max_error(row(weights), true_weights), "<", 1e-12)
@@ -219,6 +222,7 @@ def main(
         "calls_dp": counted(len(links.calls) // steps),
         "calls_ddp": counted(len(own.calls)),
         "grad_error": shared(compared(everyone(max(errors)).max())),
+        "grad_scale": shared(compared(everyone(scales[-1]).max())),
         "ddp_error": shared(compared(everyone(ddp_error).max())),
     }
 

@@ -11,27 +11,30 @@ The trick
     Buffers (batch norm's running mean) are not summed: rank 0's replace all at every forward.
 
 Watch
-    drawn_gap (difference)           of this rank's weights, as it drew them, from rank 0's
-    held_tokens (tokens)             on this rank; its other slots are padding, without a target
-    mean_weight (ratio)              what a token here weighs in a mean of means, over what it
-                                     should
-    mean_error (shared, difference)  relative, of the gradient of a mean of means from the right one
-    sum_scale (shared, ratio)        length of the averaged gradient of sums of losses, over the
-                                     right one
-    grad_scale (shared, ratio)       length of the first gradient applied, over that of torch's DDP
-    grad_error (shared, difference)  largest one from one process with all tokens, at any step
-    drift (difference)               of weights and momentum from rank 0's, after the last step
-    pushed_weight_gap (difference)   rank r added r to a weight: from rank 0's in torch DDP's
-                                     forward
-    pushed_buffer_gap (difference)   rank r added r to a buffer: from rank 0's in torch DDP's
-                                     forward
-    buffer_gap (difference)          of the buffer from rank 0's, after the last step
-    sent_bytes_ring (bytes)          handed to the ring by this rank in one step; buffers not
-                                     counted
-    gradient_bytes (bytes)           of all gradients on this rank
-    model_bytes (shared, bytes)      of the weights of the model, whole, on one process
-    held_weight_bytes (bytes)        of weights on this rank
-    held_momentum_bytes (bytes)      of momentum, the optimizer's state, on this rank
+    drawn_gap (difference)            of this rank's weights, as it drew them, from rank 0's
+    held_tokens (tokens)              on this rank; its other slots are padding, without a target
+    mean_weight (ratio)               what a token here weighs in a mean of means, over what it
+                                      should
+    mean_error (shared, difference)   relative, of the gradient of a mean of means from the right
+                                      one
+    sum_scale (shared, ratio)         length of the averaged gradient of sums of losses, over the
+                                      right one
+    grad_scale (shared, ratio)        length of the first gradient applied, over that of torch's DDP
+    grad_error (shared, difference)   largest one from one process with all tokens, at any step
+    drift (difference)                of weights and momentum from rank 0's, after the last step
+    pushed_weight_gap (difference)    rank r added r to a weight: from rank 0's in torch DDP's
+                                      forward
+    pushed_buffer_gap (difference)    rank r added r to a buffer: from rank 0's in torch DDP's
+                                      forward
+    pushed_momentum_gap (difference)  rank r holds r as momentum: from rank 0's after a forward and
+                                      backward in torch's DDP
+    buffer_gap (difference)           of the buffer from rank 0's, after the last step
+    sent_bytes_ring (bytes)           handed to the ring by this rank in one step; buffers not
+                                      counted
+    gradient_bytes (bytes)            of all gradients on this rank
+    model_bytes (shared, bytes)       of the weights of the model, whole, on one process
+    held_weight_bytes (bytes)         of weights on this rank
+    held_momentum_bytes (bytes)       of momentum, the optimizer's state, on this rank
 
 Run
     quizkit demo ddp --gpus 4
@@ -210,6 +213,7 @@ def main(
         "drift": compared(from_rank_0(ends)),
         "pushed_weight_gap": compared(kept[1]),
         "pushed_buffer_gap": compared(kept[2]),
+        "pushed_momentum_gap": compared(kept[3]),
         "buffer_gap": compared(from_rank_0(model.seen)),
         "sent_bytes_ring": counted(sent.sent_bytes),
         "gradient_bytes": counted(gradient_of(model).nbytes),
@@ -246,15 +250,21 @@ def averaged(wrap, model, batch, loss):
 
 
 def pushed(wrap, model, inputs):
-    """How far apart a wrapper leaves what it wraps, and weights and buffer pushed aside later."""
+    """How far apart a wrapper leaves what it wraps, and what is pushed aside later.
+
+    That is a weight, a buffer, and the momentum of an optimizer.
+    """
     model = deepcopy(model)
     replica = wrap(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=MOMENTUM)
     wrapped = from_rank_0(row([*model.parameters(), *model.buffers()]))
     with torch.no_grad():
         model.head.weight += rank()
         model.seen += rank()
-    replica(inputs)
-    return wrapped, from_rank_0(model.head.weight), from_rank_0(model.entered)
+        optimizer.state[model.head.weight]["momentum_buffer"] = model.head.weight * 0 + rank()
+    replica(inputs).sum().backward()
+    momentum = optimizer.state[model.head.weight]["momentum_buffer"]
+    return wrapped, *map(from_rank_0, (model.head.weight, model.entered, momentum))
 
 
 def relative(ours, truth):

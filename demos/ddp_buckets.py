@@ -15,6 +15,7 @@ The trick
 Watch
     grad_error (shared, difference)        largest one from one process on all ranks' rows, in any
                                            backward
+    overtaken (buckets)                    started out of turn on this rank, in all backwards
     exposed_registered (shared, ticks)     of sums left after backward, buckets cut as registered
     held_back (shared, ticks)              most that a complete bucket waits for an earlier one to
                                            start, buckets cut as registered
@@ -159,6 +160,7 @@ class Clocked(Reducer):
         self.arrived = []  # the weights whose gradients are ready, in that order
         self.complete = {}  # of each bucket: when its last gradient was ready
         self.started = {}  # and when it went, after how many gradients
+        self.overtaken = 0  # buckets that started out of turn
         self.stream = 0.0  # until when the sums so far keep the communication stream busy
         self.bucket_bytes = []
 
@@ -170,7 +172,8 @@ class Clocked(Reducer):
         super().ready(i, weight)
 
     def start(self, number):
-        """Note when."""
+        """Note when, and whether it is the bucket's turn."""
+        self.overtaken += number != len(self.started)
         self.started[number] = self.clock.now, len(self.arrived)
         return super().start(number)
 
@@ -220,7 +223,7 @@ def main(
         forward.reverse()
     model(x.flatten(0, 1), forward).square().mean().backward()
     truth = model.gradient()
-    errors = []
+    errors, overtaken = [], []
 
     def backward(name, buckets, orders, backward_time, comm_time):
         """One backward, in which rank r runs the branches in orders[r]."""
@@ -233,6 +236,7 @@ def main(
         check("a bucket starts when its last gradient is ready", on_time, "==", 1)
         off = abs(reducer.exposed - law(orders, buckets, backward_time, comm_time))
         check("exposed is what could not be hidden", off, "<", 1e-5)
+        overtaken.append(reducer.overtaken)
         errors.append(max_error(reducer.model.gradient(), truth))
         check("gradients equal one process", errors[-1], "<", 1e-12)
         return reducer
@@ -260,6 +264,7 @@ def main(
     units = [nbytes / unit for nbytes in rebuilt.bucket_bytes]
     return {
         "grad_error": shared(compared(everyone(max(errors)).max())),
+        "overtaken": counted(sum(overtaken)),
         "exposed_registered": shared(clocked(registered.exposed)),
         "held_back": shared(clocked(round(max(waited), 6))),
         "buckets_whole": shared(counted(len(whole.started))),

@@ -126,10 +126,11 @@ def inside(mode, microbatch, last):
 def accumulate(replica, mode, inputs, targets):
     """One step's gradient, of this rank's micro-batches, in .grad."""
     last = len(inputs) - 1
+    rows = sum(map(len, inputs))
     for i, (x, target) in enumerate(zip(inputs, targets, strict=True)):
         forward, backward = inside(mode, i, last)
         with replica.no_sync() if forward else nullcontext():
-            loss = mse_loss(replica(x), target) / len(inputs)
+            loss = mse_loss(replica(x), target) * len(x) / rows  # by its share of the rows
         with replica.no_sync() if backward else nullcontext():
             loss.backward()
 
@@ -156,19 +157,20 @@ def train(replica, mode, inputs, targets, steps):
 def main(
     microbatches: int = 3,  # micro-batches of each rank in a step, K
     steps: int = 2,  # training steps in each of the five ways
-    rows: int = 4,  # rows of a micro-batch
+    rows: int = 4,  # rows of the first micro-batch
+    growth: int = 0,  # rows by which each micro-batch is larger than the one before
     width: int = 8,  # numbers in a row; a layer's weight is width x width
 ) -> Metrics:
     """Accumulate in five ways, with our reducer and with torch's."""
-    if min(microbatches, steps, rows, width) < 1:
-        refuse("microbatches, steps, rows and width start at 1")
+    if min(microbatches, steps, rows, width) < 1 or growth < 0:
+        refuse("microbatches, steps, rows and width start at 1, growth at 0")
     like = {"dtype": torch.float64, "device": device()}
     blocks = [Layer(width, width, **like) for _ in range(2)]
-    shape = ranks(), microbatches, rows, width
+    sizes = [rows + i * growth for i in range(microbatches)]
+    shape = ranks(), sum(sizes), width
     inputs, targets = torch.randn(*shape, **like), torch.randn(*shape, **like)
-    batch = inputs.flatten(0, 1), targets.flatten(0, 1)  # equally large: plain means are right
-    gradient, weights = alone(deepcopy(blocks), *batch, steps)
-    mine = [*inputs[rank()]], [*targets[rank()]]
+    gradient, weights = alone(deepcopy(blocks), inputs, targets, steps)
+    mine = inputs[rank()].split(sizes), targets[rank()].split(sizes)
 
     ran, errors, drifts = {}, [], []
     psi = gradient.nbytes

@@ -31,6 +31,8 @@ Watch
                                             largest
     weight_grad_error (shared, difference)  of the weights' gradients, summed, from one process,
                                             over the inputs' size
+    norm_grad_error (shared, difference)    of the norm's own weights' gradients, summed, from one
+                                            process, over the inputs' size
     running_error (difference)              relative, of running mean and variance from one process
     sent_forward (bytes, forward)           by this rank
     sent_backward (bytes, backward)         by this rank, the sum of weights' gradients apart
@@ -158,12 +160,18 @@ def main(
     whole = pass_through(one, torch.cat(inputs), torch.cat(targets), sum(sizes))
     ours = pass_through(synced, inputs[me], targets[me], sum(sizes))
     out, taken = (part.split(sizes)[me] for part in whole[:2])
+    summed = all_reduce(ours[2].clone())  # as data parallelism does
     errors = {
         "out": max_error(ours[0], out),
         "own": max_error(deepcopy(one)(inputs[me]), out),
         "input": max_error(ours[1], taken),  # pyright: ignore
         # Sums of inputs times gradients that nearly cancel: the inputs' size is the scale.
-        "weight": max_error(all_reduce(ours[2].clone()), whole[2]) / max(1.0, apart * n),
+        "weight": max_error(summed, whole[2]) / max(1.0, apart * n),
+        # The norm's own weight and bias, which lie after those of the layer before it.
+        "norm": max_error(
+            summed[width**2 + width :][: 2 * width], whole[2][width**2 + width :][: 2 * width]
+        )
+        / max(1.0, apart * n),
         "running": max(
             apart_by(synced.get_buffer(f"1.running_{kept}"), one.get_buffer(f"1.running_{kept}"))
             for kept in ("mean", "var")
@@ -200,6 +208,7 @@ def main(
         "out_error_own": compared(errors["own"]),
         "input_error": compared(errors["input"]),
         "weight_grad_error": shared(compared(everyone(errors["weight"]).max())),
+        "norm_grad_error": shared(compared(everyone(errors["norm"]).max())),
         "running_error": compared(errors["running"]),
         "sent_forward": counted(ours[3]),
         "sent_backward": counted(ours[4]),

@@ -67,12 +67,14 @@ RATE = 0.1  # of plain SGD
 
 def train_join(model, batches, by_active):
     """Who is out of batches shadows the others' sums; all end with the weights of the last."""
-    shadowed, applied, nothing = 0, None, torch.zeros_like(flat(model))
+    shadowed = 0  # steps in which this rank has no batch
+    nothing = torch.zeros_like(flat(model))
     for step in count():
         mine = step < len(batches)
-        active = int(everyone(float(mine)).sum())  # the call that finds out who goes on
-        if not active:
+        working = int(everyone(float(mine)).sum())  # the call that finds out who goes on
+        if not working:
             break
+        active = working
         total = all_reduce(slope(model, batches[step]) if mine else nothing.clone())
         if mine:
             applied = total / (active if by_active else ranks())
@@ -83,7 +85,7 @@ def train_join(model, batches, by_active):
     left = flat(model)
     last = int(everyone(-shadowed).argmax())
     vector_to_parameters(broadcast(left.clone(), last), model.parameters())
-    return step, shadowed, applied, left
+    return step, shadowed, active, applied, left
 
 
 def train_weighted(model, batches):
@@ -150,13 +152,12 @@ def main(
         for shape, long in zip(shapes, lengths(n, fewest, extra), strict=True)
     ]
     batches = everything[me]
-    active = int(everyone(float(len(batches) == max(map(len, everything)))).sum())
     last = everyone(len(batches)).argmax()
 
     lone, errors = {}, {}
     for by in ("all", "active"):
         mine, theirs, one = (deepcopy(model) for _ in range(3))
-        joined, shadowed, applied, left = train_join(mine, batches, by == "active")
+        joined, shadowed, active, applied, left = train_join(mine, batches, by == "active")
         gradient, weights = train_torch(theirs, batches, by == "active")
         truth, means = alone(one, everything, by)
         ends = broadcast(left.clone(), int(last))

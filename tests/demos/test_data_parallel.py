@@ -31,6 +31,7 @@ def test_it_is_right_and_device_0_is_an_end_of_everything(
     used = sum(rows > 0 for rows in held)
     assert measured["rows"] == held
     assert measured["model_bytes"] == psi
+    assert measured["grad_scale"] == pytest.approx(1)
     assert measured["weight_copies"] == used - 1
     assert measured["threads"] == used
 

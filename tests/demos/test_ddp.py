@@ -47,6 +47,7 @@ def test_weights_are_sent_once_and_buffers_at_every_forward(run: Run) -> None:
     assert min(measured["drawn_gap"][1:]) > 0.1
     assert measured["pushed_weight_gap"] == pytest.approx([0, 1, 2])
     assert measured["pushed_buffer_gap"] == [0, 0, 0]
+    assert measured["pushed_momentum_gap"] == [0, 1, 2]
     # After the last forward each rank has its own again.
     assert measured["buffer_gap"][0] == 0
     assert min(measured["buffer_gap"][1:]) > 0.01

@@ -19,6 +19,7 @@ def test_the_defaults_of_torch_on_ten_tensors_of_five(run: Run, ranks: int) -> N
     rebuilt = [measured[f"{which}_rebuilt"] for which in ("first", "largest", "last")]
     assert rebuilt == [5, 25, 20]
     assert measured["buckets_rebuilt"] == 3
+    assert measured["overtaken"] == [0] * ranks
     assert (measured["first_start"], measured["last_start"]) == (30, 300)
     exposed = [measured[f"exposed_{which}"] for which in ("whole", "rebuilt", "registered")]
     assert exposed == ([200, 80, 90] if ranks > 1 else [0, 0, 0])
@@ -94,6 +95,7 @@ def test_a_break_shows_as_declared(run: Run, name: str) -> None:
 
 
 def test_what_the_breaks_leave_right(run: Run) -> None:
+    assert max(run(2, "overtakes")["metrics"]["overtaken"]) > 0
     # Numbers are right, only late.
     assert "gradients equal one process" not in failed(run(2, "after-backward"))
     assert run(2, "after-backward")["metrics"]["exposed_rebuilt"] == 200

@@ -33,7 +33,7 @@ def test_replicas_left_alone_walk_further_apart(run: Run) -> None:
 
 
 def test_odd_sizes(run: Run) -> None:
-    for args in ({"rows": 1, "width": 1}, {"width": 13, "rows": 3}):
+    for args in ({"rows": 1, "width": 1}, {"width": 13, "rows": 3}, {"rows": 1, "growth": 3}):
         assert run(3, microbatches=2, **args)["verdict"] == "pass"
 
 
