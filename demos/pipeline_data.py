@@ -17,6 +17,7 @@ Watch
     stage_bytes (bytes)               weights and gradient on this rank
     saved_bytes (bytes)               most that autograd kept at once for backwards to come
     ready (ticks)                     when this rank's last backward ends
+    reduced (ticks)                   when this rank's reduction ends, reducing once
     exposed_reduction (ticks)         how much of its reduction comes after the last backward of all
                                       ranks
     makespan_once (shared, ticks)     length of the step, reducing once (an all-reduce takes
@@ -197,6 +198,7 @@ def main(
         "stage_bytes": counted(sum(w.nbytes + w.grad.nbytes for w in block.parameters())),
         "saved_bytes": counted(once.live),
         "ready": clocked(once.ready),
+        "reduced": clocked(once.finish),
         "exposed_reduction": clocked(exposed),
         "makespan_once": shared(clocked(once.makespan)),
         "makespan_every": shared(clocked(every.makespan)),
