@@ -26,6 +26,7 @@ Watch
     exposed_hooked (seconds)        time in which only an all-reduce runs, launched from hooks
     early_hooked (collectives)      all-reduces begun before backward's last operator, launched from
                                     hooks
+    waited_hooked (collectives)     all-reduces waited for behind backward, launched from hooks
     once (shared, count)            names of events in the first of the recorded hooked steps alone
     drawn_step (shared, ticks)      length of a step drawn from --operator, --gap and --transfer
     drawn_hidden (shared, ticks)    time in which both run in the drawn step
@@ -133,7 +134,7 @@ class Replica:
     def __init__(self, weights, buckets, hooked=False, group=None):
         self.weights = [w.clone().requires_grad_() for w in weights]
         self.optimizer = torch.optim.SGD(self.weights, lr=0.1, momentum=0.9)
-        self.group, self.flights, self.rows = group, [], []
+        self.group, self.flights, self.rows, self.waited = group, [], [], 0
         order = torch.arange(len(weights)).flip(0)  # backward's: the last layer is ready first
         self.buckets = [part.tolist() for part in order.tensor_split(buckets)] if buckets else []
         for bucket in self.buckets if hooked else ():  # it is full with its last layer's gradient
@@ -168,6 +169,7 @@ class Replica:
             self.reduce(*self.buckets)
         for flight in self.flights:
             flight.wait()
+        self.waited = len(self.flights)
         for bucket, row in zip(self.buckets, self.rows, strict=True):
             for i, part in zip(bucket, row.div_(ranks()).chunk(len(bucket)), strict=True):
                 self.weights[i].grad = part.view_as(self.weights[i])
@@ -227,6 +229,7 @@ def main(
     running = {tick for span in spans(drawn, OPERATOR) for tick in range(*span)}
     check("drawn: exposed is what is counted", told["exposed"], "==", len(moving - running))
     return metrics | {
+        "waited_hooked": counted(replica.waited),
         "once": shared(counted(once)),
         **{f"drawn_{what}": shared(counted(told[what])) for what in ("step", "hidden", "exposed")},
         "drawn_summed": shared(counted(sum(e.end - e.start for e in drawn[1:]))),
