@@ -54,6 +54,7 @@ from _bench import send, virtual_clock, wire
 import torch
 
 TOPIC = "comm"
+VARIES = ("alpha_pair_us", "alpha_all_us", "beta_pair_ns", "beta_all_ns", "off_pair", "off_all")
 
 FITTED = (1, 30_000, 200_000)  # elements of the messages that lines are fitted on
 JUDGED = (96, 49152, 393216)  # elements of the payloads that are predicted

@@ -12,6 +12,7 @@ _ROOT = _SHIPPED if _SHIPPED.is_dir() else _PACKAGE.parent
 
 QUESTIONS = _ROOT / "questions"
 DEMOS = _ROOT / "demos"
+RECORD = DEMOS / "_record"
 
 
 def home() -> Path:

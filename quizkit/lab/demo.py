@@ -85,7 +85,8 @@ class Break:
 class Demo:
     """What one demo file says of itself. `story` is its source up to BREAKS: where bugs go.
 
-    `regime` names the parameters that change what a metric means.
+    `regime` names the parameters that change what a metric means, `varies` the metrics that the
+    same run measures otherwise next time: seconds, and what the demo says hangs on them.
     """
 
     name: str
@@ -100,16 +101,17 @@ class Demo:
     source: str
     story: str
     regime: tuple[str, ...] = ()
-
-    @property
-    def timed(self) -> bool:
-        """Whether it reads a real clock: what runs beside it would show in its numbers."""
-        return _CLOCK.search(self.source) is not None
+    varies: tuple[str, ...] = ()
 
     def filled(self, wanted: Setting) -> Setting:
         """The same run with every argument named: equal runs are then equal settings."""
         every = {each.name: each.default for each in self.parameters.values()} | dict(wanted.args)
         return replace(wanted, args=tuple(sorted(every.items())))
+
+    @property
+    def timed(self) -> bool:
+        """Whether it reads a real clock: what runs beside it would show in its numbers."""
+        return _CLOCK.search(self.source) is not None
 
     def planted(self, broken: str | None) -> str:
         """The story, with one bug put in if one is named."""

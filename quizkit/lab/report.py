@@ -15,6 +15,7 @@ Value = int | float | bool
 Metric = Value | tuple[Value, ...]
 Outcome = Literal["finished", "crashed", "hung", "killed", "refused"]
 Verdict = Literal["pass", "fail", "error"]
+Origin = Literal["ran", "cached", "recorded"]
 
 T = TypeVar("T")
 
@@ -30,6 +31,12 @@ class Setting:
     ranks: int
     args: tuple[tuple[str, Scalar], ...] = ()
     broken: str | None = None
+
+    def __str__(self) -> str:
+        """As it would be typed, nearly."""
+        planted = [f"--break {self.broken}"] if self.broken else []
+        options = [f"{name}={value}" for name, value in self.args]
+        return " ".join([self.demo, f"--ranks {self.ranks}", *planted, *options])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,8 @@ class Report:
     """Everything one run measured. A metric is one value if shared, else one for each rank.
 
     `floors` holds what was declared of differences: up to it, one is rounding.
+    `origin` says whether it ran just now, earlier here, or elsewhere, as the record that ships;
+    how many seconds it took is told only of a run just made.
     """
 
     demo: str
@@ -88,7 +97,7 @@ class Report:
     staged: bool
     reason: str
     torch: str
-    seconds: float
+    seconds: float | None
     outcome: Outcome
     error: Failure | None
     checks: tuple[Check, ...]
@@ -97,6 +106,7 @@ class Report:
     floors: Mapping[str, float] = field(default_factory=dict[str, float])
     timeline: Timeline
     verdict: Verdict
+    origin: Origin = "ran"
 
     def shows(self, expect: str) -> bool:
         """Whether a planted break came out as it was declared to, and not in some other way."""
@@ -128,7 +138,7 @@ class Report:
                 staged=_is(bool, data["staged"]),
                 reason=_is(str, data["reason"]),
                 torch=_is(str, data["torch"]),
-                seconds=float(_value(data["seconds"])),
+                seconds=None if data["seconds"] is None else float(_value(data["seconds"])),
                 outcome=_one_of(Outcome, data["outcome"]),
                 error=None if data["error"] is None else _failure(data["error"]),
                 checks=tuple(_check(each) for each in _list(data["checks"])),
@@ -145,19 +155,19 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """The same as strict JSON: NaN and infinities as strings."""
-        return {"schema": SCHEMA, **_plain(self)}
+        return {"schema": SCHEMA, **plain(self)}
 
 
-def _plain(value: object) -> Any:
+def plain(value: object) -> Any:
     """Dataclasses as objects, tuples as lists, what JSON cannot say as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, Report | Check | Event | Timeline | Failure):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in _items(cast("object", value))}
+        return {name: plain(each) for name, each in _items(cast("object", value))}
     if isinstance(value, tuple):
-        return [_plain(each) for each in cast("tuple[object, ...]", value)]
+        return [plain(each) for each in cast("tuple[object, ...]", value)]
     return value
 
 

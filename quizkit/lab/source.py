@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import MISSING, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -177,18 +177,18 @@ class _Reader:
         said = _COMMENT.fullmatch(line[node.end_col_offset :].decode())
         return said[1] if said else ""
 
-    def regime(self, parameters: Mapping[str, Parameter]) -> tuple[str, ...]:
-        """The options that change what a metric means."""
-        node = self.assigned("REGIME")
+    def names(self, what: str, known: Collection[str], kind: str) -> tuple[str, ...]:
+        """A top-level tuple of names: REGIME of options, VARIES of metrics."""
+        node = self.assigned(what)
         if node is None:
             return ()
         value = self.literal(node)
         if not isinstance(value, tuple):
-            self.wrong(node.lineno, 'REGIME is a tuple of options of main: ("causal",)')
+            self.wrong(node.lineno, f'{what} is a tuple of names: ("one",)')
         names = cast("tuple[object, ...]", value)
         for name in names:
-            if name not in parameters:
-                self.wrong(node.lineno, f"REGIME: main has no option {name!r}")
+            if name not in known:
+                self.wrong(node.lineno, f"{what}: there is no {kind} {name!r}")
         return tuple(str(name) for name in names)
 
     def breaks(self) -> Iterator[tuple[str, Break]]:
@@ -243,17 +243,22 @@ def read(path: Path) -> Demo:
     if launch is not None and reader.literal(launch) != "own":
         reader.wrong(launch.lineno, 'LAUNCH can only be "own"')
     parameters = dict(reader.parameters())
+    watch = dict(reader.watch(parts["Watch"]))
     return Demo(
         name=path.stem.replace("_", "-"),
         path=path,
         topic=reader.text("TOPIC"),
         law=law,
         trick="\n".join(line[4:] for _, line in parts["The trick"]).strip("\n"),
-        watch=MappingProxyType(dict(reader.watch(parts["Watch"]))),
+        watch=MappingProxyType(watch),
         parameters=MappingProxyType(parameters),
         breaks=MappingProxyType(dict(reader.breaks())),
         own_launch=launch is not None,
         source=reader.source,
         story=reader.story,
-        regime=reader.regime(parameters),
+        regime=reader.names("REGIME", parameters, "option"),
+        varies=(
+            *(name for name, each in watch.items() if each.unit == "seconds"),
+            *reader.names("VARIES", watch, "metric"),
+        ),
     )

@@ -56,7 +56,10 @@ def screen(
 
 
 def state(report: Report, lang: Lang) -> str:
-    """On what it ran, and why there."""
+    """On what it ran, and why there; or that it did not run here."""
+    if report.seconds is None:
+        where = {"torch": report.torch, "backend": report.backend, "device": report.device}
+        return say("lab.state_recorded", lang, **where)
     on_gpus = "state_nccl" if report.backend == "nccl" else "state_host"
     how = say(
         "lab.state_staged" if report.staged else f"lab.{on_gpus}",

@@ -49,6 +49,10 @@ WORDS: Words = {
         "zh": "{ranks} 个 rank · {how}（{reason}）· {seconds} 秒",
         "en": "{ranks} rank, {how} ({reason}), {seconds} s",
     },
+    "state_recorded": {
+        "zh": "随软件附带的记录：用 torch {torch} 在 {device} 上的 {backend} 跑的；没有在这台机器上跑",
+        "en": "recorded with torch {torch} on {backend}, {device}; not run here",
+    },
     "state_nccl": {
         "zh": "nccl × {ranks}，每个 rank 一张 GPU",
         "en": "nccl x {ranks}, one GPU each",

@@ -162,7 +162,8 @@ MISTAKES = [
     ('"stuck": Break', '"stuck": dict', 48, "a break is written"),
     ("BREAKS = {", "BREAKS = OTHER or {", 39, "written out"),
     ('LAUNCH = "own"', 'REGIME = "size"', 19, "REGIME is a tuple"),
-    ('LAUNCH = "own"', 'REGIME = ("sise",)', 19, "main has no option 'sise'"),
+    ('LAUNCH = "own"', 'REGIME = ("sise",)', 19, "there is no option 'sise'"),
+    ('LAUNCH = "own"', 'VARIES = ("eror",)', 19, "there is no metric 'eror'"),
     ("error (shared)", "error (shared, furlongs)", 11, "'furlongs' is none of bytes"),
     ("error (shared)", "error (bytes, shared)", 11, "'shared' is none of"),
 ]
