@@ -9,12 +9,14 @@ from quizkit.cli import complete
 from quizkit.cli.common import choose_topics, language, tell, unknown_question
 from quizkit.cli.flags import flags
 from quizkit.cli.options import Json, Spoken
+from quizkit.cli.record import record
 
 if TYPE_CHECKING:
     from quizkit.bank.model import Problem
 
 bank = typer.Typer(help="For authors: check, start and describe questions.")
 bank.command()(flags)
+bank.command()(record)
 
 
 def register(app: typer.Typer) -> None:

@@ -1,7 +1,8 @@
 """`quizkit prove`: hold answers against runs."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -11,6 +12,9 @@ from quizkit.cli.options import Banks, Json, Spoken
 
 if TYPE_CHECKING:
     from quizkit.bank.model import Question
+    from quizkit.lab.demo import Demo
+    from quizkit.lab.report import Setting
+    from quizkit.proof.difference import Comparison
     from quizkit.proof.prove import Mutation, Result
     from quizkit.words import Lang
 
@@ -37,6 +41,13 @@ def prove(
     mutate: Annotated[
         bool, typer.Option("--mutate", help="Also change each key, and list what survives.")
     ] = False,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh",
+            help="Run everything anew; with --all also compare it with the record that ships.",
+        ),
+    ] = False,
     bank: Banks = None,
     deadline: Annotated[
         float, typer.Option(metavar="SECONDS", help="The longest that one run may take.")
@@ -44,11 +55,18 @@ def prove(
     json: Json = False,
     lang: Spoken = None,
 ) -> None:
-    """Check answers against runs: each distinct setting is run once on real ranks."""
+    """Check answers against runs: each distinct setting is run once on real ranks.
+
+    What has run here before, the same code with the same arguments, is remembered.
+    """
     from quizkit.cli.demo_run import deadline_for
     from quizkit.lab.catalogue import catalogue
     from quizkit.lab.lanes import Lanes, lanes_for
-    from quizkit.proof.prove import Court, distinct, on_lanes
+    from quizkit.lab.report import Origin, Report
+    from quizkit.proof.difference import compare
+    from quizkit.proof.kept import falling_back, keeping, remembered, shipped
+    from quizkit.proof.prove import Court, Status, distinct, on_lanes
+    from quizkit.words import say
 
     spoken = language(lang)
     deadline = deadline_for(None, deadline)
@@ -56,35 +74,46 @@ def prove(
     results: list[Result] = []
     mutations: list[Mutation] = []
     demos = catalogue()
+    record = shipped(demos)
     wanted = distinct(questions, demos, mutate)
-    with Lanes(lanes_for(len(wanted))) as lanes:
-        court = Court(demos, on_lanes(lanes, demos, wanted, deadline))
-        for question in questions:
-            result = court.prove(question)
-            results.append(result)
-            if not json:
-                _say_result(result, bool(ids), spoken)
-            if mutate and result.status == "proved":
-                mutations.append(court.mutate(question))
+    with remembered(demos) as kept:
+        missing = wanted if fresh else [each for each in wanted if not kept.get(each)]
+        with Lanes(lanes_for(len(missing))) as lanes:
+            run = keeping(on_lanes(lanes, demos, missing, deadline), kept, fresh)
+            court = Court(demos, run if fresh else falling_back(run, record))
+            for question in questions:
+                result = court.prove(question)
+                results.append(result)
                 if not json:
-                    _say_mutation(mutations[-1], spoken)
+                    _say_result(result, bool(ids), spoken)
+                if mutate and result.status == "proved":
+                    mutations.append(court.mutate(question))
+                    if not json:
+                        _say_mutation(mutations[-1], spoken)
+    made = {s: each for s, each in court.reports.items() if isinstance(each, Report)}
+    compared = compare(_shipped_runs(questions, demos), made, record) if fresh and all_ else None
     counts = {
-        status: sum(result.status == status for result in results)
-        for status in ("proved", "failed", "skipped", "sourced")
+        status: sum(result.status == status for result in results) for status in get_args(Status)
+    }
+    runs = {
+        origin: sum(report.origin == origin for report in made.values())
+        for origin in get_args(Origin)
     }
     if json:
-        _print_json(counts, results, mutations, problems)
+        _print_json(counts, runs, results, mutations, problems, compared)
     else:
-        from quizkit.words import say
-
         for problem in problems:
             typer.echo(problem, err=True)
-        tell(say("prove.counts", spoken, **counts), err=True)
+        _say_counts(counts, runs, spoken)
         if mutations:
             killed = sum(each.killed for each in mutations)
             survived = sum(len(each.survived) for each in mutations)
             tell(say("prove.mutants", spoken, killed=killed, survived=survived), err=True)
-    raise typer.Exit(1 if counts["failed"] or problems else 3 if counts["skipped"] else 0)
+        if compared:
+            _say_comparison(compared, spoken)
+    wrong = counts["failed"] or problems or (compared and not compared.holds)
+    # Borne out by a record alone, a question was not held against a run.
+    raise typer.Exit(1 if wrong else 3 if counts["skipped"] or counts["recorded"] else 0)
 
 
 def _chosen(
@@ -143,22 +172,85 @@ def _say_mutation(mutation: "Mutation", lang: "Lang") -> None:
         typer.echo("        " + say("prove.survived", lang, what=what), err=True)
 
 
+def _shipped_runs(
+    questions: "Sequence[Question]", demos: "Mapping[str, Demo]"
+) -> "Mapping[Setting, str]":
+    """The runs that the record must hold: those of the user's own questions it cannot."""
+    from quizkit.paths import QUESTIONS
+    from quizkit.proof.prove import distinct
+
+    found: dict[Setting, str] = {}
+    for question in questions:
+        if (QUESTIONS / question.file).is_file():
+            for each in distinct([question], demos):
+                found.setdefault(each, question.id)
+    return found
+
+
+def _say_counts(counts: dict[str, int], runs: dict[str, int], lang: "Lang") -> None:
+    """How many questions ended how, and which of their runs were really made now."""
+    from quizkit.words import say
+
+    tell(say("prove.counts", lang, **counts), err=True)
+    if counts["recorded"]:
+        tell(say("prove.counts_recorded", lang, **counts), err=True)
+    if runs["cached"] or runs["recorded"]:
+        tell(say("prove.runs", lang, **runs), err=True)
+
+
+def _say_comparison(compared: "Comparison", lang: "Lang") -> None:
+    """What came out otherwise than recorded."""
+    from quizkit.words import say
+
+    for question, each in compared.differing:
+        found = {"what": each.what, "recorded": each.recorded, "measured": each.measured}
+        typer.echo(say("prove.differs", lang, question=question, **found), err=True)
+    for question, setting in compared.missing:
+        typer.echo(say("prove.unrecorded", lang, question=question, run=setting), err=True)
+    for made in {*compared.elsewhere.values()}:
+        where = {"torch": made.torch, "backend": made.backend, "device": made.device}
+        tell(say("prove.uncomparable", lang, **where), err=True)
+    tell(say("prove.as_recorded", lang, runs=compared.same), err=True)
+
+
 def _print_json(
     counts: dict[str, int],
+    runs: dict[str, int],
     results: list["Result"],
     mutations: list["Mutation"],
     problems: list[str],
+    compared: "Comparison | None",
 ) -> None:
     import json
+
+    from quizkit.lab.report import plain
 
     mutated = {each.question: each for each in mutations}
     rows: list[dict[str, Any]] = []
     for result in results:
         row: dict[str, Any] = {"id": result.question, "status": result.status}
         row["reasons"] = [*result.reasons]
+        row["runs"] = {each: result.origins.count(each) for each in runs}
         if result.question in mutated:
             mutation = mutated[result.question]
             row |= {"killed": mutation.killed, "survived": [*mutation.survived]}
         rows.append(row)
-    found = {"schema": "quizkit/proofs/1", **counts, "results": rows, "problems": problems}
+    found: dict[str, Any] = {"schema": "quizkit/proofs/1", **counts, "runs": runs, "results": rows}
+    found["problems"] = problems
+    if compared:
+        found["record"] = {
+            "same": compared.same,
+            "differing": [
+                {
+                    "id": question,
+                    "what": each.what,
+                    "recorded": plain(each.recorded),
+                    "measured": plain(each.measured),
+                }
+                for question, each in compared.differing
+            ],
+            "missing": [
+                {"id": question, "run": str(setting)} for question, setting in compared.missing
+            ],
+        }
     typer.echo(json.dumps(found, ensure_ascii=False))

@@ -1,5 +1,6 @@
-"""Proves questions: runs each distinct setting once, and says apart what is proved, failed,
-skipped (it has a proof that could not run here) or sourced (nothing to run)."""
+"""Proves questions: runs each distinct setting once, and says apart what is proved, recorded (it
+could not run here, and the record that ships bears it out), failed, skipped (it could not run here)
+or sourced (nothing to run)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -20,7 +21,7 @@ from quizkit.proof.setting import Bindings, nearest, own_draw, rows, setting
 from quizkit.proof.static import thin_proof, wrong_names
 from quizkit.proof.view import ProofView, view
 
-Status = Literal["proved", "failed", "skipped", "sourced"]
+Status = Literal["proved", "recorded", "failed", "skipped", "sourced"]
 # Errors that say nothing about the question: the environment lacks what the run needs.
 NOT_HERE = frozenset({"torch_missing", "bench_environment"})
 Runner = Callable[[Setting], Report]
@@ -34,6 +35,11 @@ class Result:
     status: Status
     reasons: tuple[str, ...] = ()
     judgement: Judgement | None = None
+
+    @property
+    def origins(self) -> list[str]:
+        """Where the report of each run came from."""
+        return [run.report.origin for run in self.judgement.runs] if self.judgement else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +125,8 @@ class Court:
         except QuizkitError as error:
             status = "skipped" if error.key in NOT_HERE else "failed"
             return Result(question.id, status, (str(error),))
-        status = "proved" if judgement.holds else "failed"
+        recorded = any(run.report.origin == "recorded" for run in judgement.runs)
+        status = "failed" if not judgement.holds else "recorded" if recorded else "proved"
         return Result(question.id, status, judgement.failures, judgement)
 
     def mutate(self, question: Question) -> Mutation:
@@ -144,9 +151,7 @@ class Court:
         assert question.proof is not None
         if wrong := self._wrong(question):
             raise UsageError("question_broken", problems="\n".join(wrong))
-        own = own_draw(question, drawn)
-        bindings = drawn if own else nearest(question, drawn)
-        shown = self._view(question, bindings, own)
+        shown = self._own(question, drawn) or self._view(question, nearest(question, drawn), False)
         for row in rows(question):
             if not shown.lets_stand(given):
                 break
@@ -154,6 +159,17 @@ class Court:
             if other.lets_stand(given) < shown.lets_stand(given):
                 shown = other
         return shown
+
+    def _own(self, question: Question, drawn: Bindings) -> ProofView | None:
+        """The run of the learner's own numbers, where they are run as they are."""
+        if not own_draw(question, drawn):
+            return None
+        try:
+            return self._view(question, drawn, own=True)
+        except QuizkitError as error:
+            if error.key not in NOT_HERE:
+                raise
+            return None  # not run here, and not recorded: a row may be
 
     def _view(self, question: Question, bindings: Bindings, own: bool) -> ProofView:
         assert question.proof is not None

@@ -6,6 +6,7 @@ diary to go on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -273,8 +274,13 @@ class Study:
         if proof is None:
             sitting.message = ("study.no_proof", {})
             return
+        from quizkit.lab.bench import has_torch
+
+        text = say("study.proving", self.lang, demo=proof.demo)
+        # Without torch nothing runs: what there is of a record is there at once.
+        waiting = self._desk.busy(text) if has_torch() else nullcontext()
         try:
-            with self._desk.busy(say("study.proving", self.lang, demo=proof.demo)):
+            with waiting:
                 sitting.proof = self._prove(sitting.asked, sitting.given)
         except KeyboardInterrupt:
             # The run is over, the session is not.

@@ -32,7 +32,8 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     proof, lang = moment.proof, moment.lang
     assert proof is not None
     words = demo_words(proof.demo, lang)
-    parts = section(say("ui.proof", lang), *_setting(moment, proof, words))
+    kept = "_recorded" if proof.report.origin == "recorded" else ""
+    parts = section(say(f"ui.proof{kept}", lang), *_setting(moment, proof, words))
     if proof.judgement.reason:
         reason = say("ui.no_decision", lang, reason=proof.judgement.reason)
         return [*parts, Text(reason, WRONG, overflow="fold")]
@@ -47,7 +48,7 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     parts += picked(moment, proof, plain)
     parts += predicted(moment, proof, names)
     parts += filled(moment, proof, plain)
-    word = say("ui.proved" if proof.holds else "ui.not_proved", lang)
+    word = say(f"ui.proved{kept}" if proof.holds else "ui.not_proved", lang)
     return [*parts, Text(""), Text(word, RIGHT if proof.holds else WRONG)]
 
 

@@ -15,6 +15,14 @@ WORDS: Words = {
         "zh": "已创建 {path}。填好 TODO，再运行 quizkit bank lint 和 quizkit prove",
         "en": "Made {path}. Fill in each TODO, then run quizkit bank lint and quizkit prove",
     },
+    "recorded": {
+        "zh": "记录里现在有 {runs} 次运行，其中 {made} 次是刚跑的；{wrong} 次结果不对，没有记",
+        "en": "The record holds {runs} runs, {made} of them made now; {wrong} came out wrong and are not in it",
+    },
+    "record_wrong": {
+        "zh": "    结果不对（{ended}），不记：先用 quizkit demo 看看",
+        "en": "    came out wrong ({ended}) and is not recorded: look at it with quizkit demo",
+    },
     "more_found": {
         "zh": "还有 {more} 题没列出来：多给一个词，或 --limit {limit}",
         "en": "{more} more are not listed: add a word, or --limit {limit}",

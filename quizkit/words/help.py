@@ -40,8 +40,8 @@ WORDS: Words = {
         "en": "Run the code an answer is about, on real ranks.\n\nFor instance: quizkit demo ring-attention --gpus 4. A demo's own options follow its name; quizkit demo NAME --help lists them.",
     },
     "prove": {
-        "zh": "拿实际运行核对答案：每种设置只跑一次。",
-        "en": "Check answers against runs: each distinct setting is run once on real ranks.",
+        "zh": "拿实际运行核对答案：每种设置只跑一次，跑过而代码没变的直接用上次的结果。",
+        "en": "Check answers against runs: each distinct setting is run once on real ranks, and remembered until the code changes.",
     },
     "calc": {
         "zh": "面试要算的数：显存、通信量、流水线、FLOPs……每个都注明口径和出处。\n\n例如：quizkit calc memory --params 7.5B --dp 64 --zero 3。计算器自己的选项写在名字后面，quizkit calc NAME --help 列出它们。",
@@ -84,6 +84,10 @@ WORDS: Words = {
     "bank_new": {
         "zh": "新建一个题目文件，把这种题型的每个字段都写好待填。",
         "en": "Start a question file with every key that its kind has.",
+    },
+    "bank_record": {
+        "zh": "给自带题目的每个证明录一次运行，随软件附带，给没装 PyTorch 的机器看。",
+        "en": "Record the runs of all shipped proofs, for machines that have no torch.",
     },
     "bank_schema": {
         "zh": "打印题目文件的 JSON Schema，给能补全 YAML 的编辑器用。",

@@ -61,6 +61,8 @@ CHINESE: dict[str, str] = {
     "Questions, as in pp/bubble-share.": "题目编号，例如 pp/bubble-share",
     "All of a topic.": "整个专题",
     "The whole bank.": "整个题库",
+    "Run everything anew; with --all also compare it with the record that ships.": "全部重跑；加 --all 时还跟随软件附带的记录比较",
+    "Run everything, also what is recorded already.": "全部重跑，已经录过的也跑",
     "Also change each key, and list what survives.": "再逐个改动答案，列出改了也没被发现的",
     "The longest that one run may take.": "一次运行最多多少秒",
     # calc

@@ -255,6 +255,7 @@ WORDS: Words = {
     "due": {"zh": "下次复习 {date}", "en": "next on {date}"},
     # The proof.
     "proof": {"zh": "实测", "en": "The run"},
+    "proof_recorded": {"zh": "实测记录", "en": "The recorded run"},
     "broken": {"zh": "埋下的 bug：{broken}", "en": "Planted bug: {broken}"},
     "rank_at": {
         "zh": "rank {rank} 停在 {file} 第 {line} 行：",
@@ -330,6 +331,10 @@ WORDS: Words = {
         "en": "A check fails: {name} (measured {measured}, wanted {relation} {expected})",
     },
     "proved": {"zh": "这次实测支持正确答案", "en": "The run bears out the right answer"},
+    "proved_recorded": {
+        "zh": "这份记录支持正确答案；装上 PyTorch 就能在这里真跑",
+        "en": "The recorded run bears out the right answer; with PyTorch installed it runs here",
+    },
     "not_proved": {
         "zh": "这次实测不支持正确答案",
         "en": "The run does not bear out the right answer",

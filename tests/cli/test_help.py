@@ -135,7 +135,7 @@ WRONG = [
     ("--json", "--json belongs after a command", "--json 要写在命令后面"),
     ("demo --rnks 4", "the nearest is --ranks", "最接近的是 --ranks"),
     ("stdy", "no command stdy. Try: study.", "stdy 这个命令。可以试试：study。"),
-    ("bank", "needs a command after it: flags, lint", "后面要跟一个命令：flags, lint"),
+    ("bank", "needs a command after it: flags, record", "后面要跟一个命令：flags, record"),
     ("show", "needs ID (a question, as in", "还缺 ID（题目编号，"),
     ("bank new pp/x", "needs --kind KIND (choice,", "还缺 --kind KIND（题型"),
     (

@@ -1,0 +1,107 @@
+"""Whether a run came out as the record says: what is deterministic must be the same."""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from quizkit.lab.record import Made, Record
+from quizkit.lab.report import Metric, Report, Setting, Value
+
+_CLOSE = 1e-9  # of itself: another processor may add in another order
+_ROUNDING = 1e-9  # differences below it are rounding, where a demo declares nothing else
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that came out otherwise than it was recorded."""
+
+    what: str
+    recorded: object
+    measured: object
+
+
+def differences(
+    recorded: Report, measured: Report, varies: Collection[str] = ()
+) -> Iterator[Difference]:
+    """Everything that differs, but for the metrics that vary by themselves.
+
+    Where some do, a planted bug may show in one check more or less: `verdict` is what counts.
+    """
+    for name in ("outcome", "verdict"):
+        was, now = getattr(recorded, name), getattr(measured, name)
+        if was != now:
+            yield Difference(name, was, now)
+    checks = {check.name: check.holds for check in recorded.checks}
+    found = {check.name: check.holds for check in measured.checks}
+    for name in () if varies else {**checks, **found}:
+        if checks.get(name) != found.get(name):
+            yield Difference(f"check `{name}`", checks.get(name), found.get(name))
+    for name in {**recorded.metrics, **measured.metrics}:
+        was, now = recorded.metrics.get(name), measured.metrics.get(name)
+        how, floor = measured.how.get(name), measured.floors.get(name, _ROUNDING)
+        if recorded.how.get(name) != how:
+            yield Difference(f"how {name} was had", recorded.how.get(name), how)
+        elif name not in varies and not _alike(was, now, floor if how == "compared" else 0.0):
+            yield Difference(name, was, now)
+
+
+def _alike(was: Metric | None, now: Metric | None, floor: float) -> bool:
+    """The same number, or list of numbers; what is at most `floor` counts as one size."""
+    if isinstance(was, tuple) and isinstance(now, tuple):
+        pairs = zip(was, now, strict=True) if len(was) == len(now) else [(math.nan, 0)]
+        return all(_same(*pair, floor) for pair in pairs)
+    if was is None or now is None or isinstance(was, tuple) or isinstance(now, tuple):
+        return False
+    return _same(was, now, floor)
+
+
+def _same(was: Value, now: Value, floor: float) -> bool:
+    if math.isnan(was) or math.isnan(now):
+        return math.isnan(was) and math.isnan(now)
+    if abs(was) <= floor and abs(now) <= floor:
+        return True
+    if isinstance(was, float) or isinstance(now, float):
+        return math.isclose(was, now, rel_tol=_CLOSE)
+    return was == now
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What became of each run of the shipped proofs beside its record.
+
+    `differing` and `missing` name the question; `elsewhere` are demos whose record was made with
+    another torch, or on another device: numbers may differ there, so nothing is compared.
+    """
+
+    same: int = 0
+    differing: Sequence[tuple[str, Difference]] = ()
+    missing: Sequence[tuple[str, Setting]] = ()
+    elsewhere: Mapping[str, Made] = field(default_factory=dict["str", "Made"])
+
+    @property
+    def holds(self) -> bool:
+        """Whether the record may ship."""
+        return not self.differing and not self.missing
+
+
+def compare(
+    asked: Mapping[Setting, str], measured: Mapping[Setting, Report], record: Record
+) -> Comparison:
+    """Hold runs against the record; `asked` names the question that asks for each."""
+    same, differing = 0, list[tuple[str, Difference]]()
+    missing, elsewhere = list[tuple[str, Setting]](), dict[str, Made]()
+    for setting, question in asked.items():
+        now = measured.get(setting)
+        if now is None:  # it could not run, which was said
+            continue
+        made, demo = record.made(setting.demo), record.demos[setting.demo]
+        there = (made.torch, made.backend, made.device) if made else None
+        if made and there != (now.torch, now.backend, now.device):
+            elsewhere[setting.demo] = made
+        elif (was := record.get(setting)) is None:
+            missing.append((question, setting))
+        else:
+            found = list(differences(was, now, demo.varies))
+            differing += [(question, each) for each in found]
+            same += not found
+    return Comparison(same, differing, missing, elsewhere)

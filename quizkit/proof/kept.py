@@ -1,0 +1,69 @@
+"""Runners that need not run: what was seen here before, and what ships for want of torch."""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+
+from quizkit import paths
+from quizkit.errors import QuizkitError
+from quizkit.lab.content import torch_version
+from quizkit.lab.demo import Demo
+from quizkit.lab.record import Record, without_timeline
+from quizkit.lab.report import Report, Setting
+from quizkit.proof.prove import NOT_HERE, Runner
+
+
+def shipped(demos: Mapping[str, Demo]) -> Record:
+    """The record that ships, of the demos as they are."""
+    return Record(paths.RECORD, demos, "recorded")
+
+
+def falling_back(run: Runner, record: Record) -> Runner:
+    """Where nothing can be run, show what was recorded of such a run."""
+
+    def answer(wanted: Setting) -> Report:
+        try:
+            return run(wanted)
+        except QuizkitError as error:
+            found = record.get(wanted) if error.key in NOT_HERE else None
+            if found is None:
+                raise
+            return found
+
+    return answer
+
+
+@contextmanager
+def remembered(demos: Mapping[str, Demo]) -> Generator[Record]:
+    """What this user's runs have shown; what is put into it meanwhile is kept for the next time."""
+    folder = paths.cache_folder()
+    # Without torch nothing was run by what runs would now be made with.
+    kept = Record(folder and folder / "runs", demos, "cached", torch_version() or "none")
+    try:
+        yield kept
+    finally:
+        with suppress(QuizkitError):  # a folder that takes nothing costs the next time its speed
+            kept.write()
+
+
+def keeping(run: Runner, kept: Record, fresh: bool = False) -> Runner:
+    """Run only what is not kept, or all that is asked if `fresh`, and keep it.
+
+    What did not come out as its demo declares is not kept: it runs again.
+    """
+
+    def answer(wanted: Setting) -> Report:
+        if not fresh and (found := kept.get(wanted)):
+            return found
+        report = run(wanted)
+        if is_sound(report, kept.demos[report.demo]):
+            kept.put(without_timeline(report))
+        return report
+
+    return answer
+
+
+def is_sound(report: Report, demo: Demo) -> bool:
+    """Whether a run came out as its demo declares: all checks hold, or the planted bug shows."""
+    if report.broken is None:
+        return report.verdict == "pass"
+    return report.shows(demo.breaks[report.broken].expect)
