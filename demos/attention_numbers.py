@@ -145,6 +145,7 @@ def main(
     narrow = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}[dtype]
     drawn = torch.randn(3, heads, seq, dim, dtype=torch.float64).to(device())
 
+    # Scores of many pairs of rows; softmax and its gradient over a whole matrix of them.
     q, k = torch.randn(2, PAIRS, dim, dtype=torch.float64).to(device())
     products = (q * k).sum(-1)
     variance, variance_scaled = (x.var().item() for x in (products, scale(products, dim)))
@@ -154,6 +155,7 @@ def main(
     lengths = [softmax_gradient(x, upstream).norm(dim=-1).median().item() for x in (sharp, even)]
     saturated = [(x.amax(-1) > 0.99).double().mean().item() for x in (sharp, even)]
 
+    # Where exp ends, and what a shift does to a softmax with the maximum and without.
     whole = torch.arange(1000, device=device(), dtype=narrow)
     exp_limit = int(whole.exp().isinf().nonzero()[0, 0])
     scores = scale(raw, dim).to(narrow)
@@ -161,6 +163,7 @@ def main(
     undivided = nan_rows(safe_softmax(raw.to(narrow)))
     drift = max_error(safe_softmax(scale(raw, dim) + shift), even)
 
+    # Rows that may see no key, under three masks and a guard.
     place = torch.arange(seq, device=device())
     hidden = (place < padding) | (place > place[:, None])  # left padding, and what lies ahead
     blind = hidden.all(-1)
@@ -170,6 +173,7 @@ def main(
     guarded = guarded_softmax(scores, hidden)
     leak = (least * hidden).sum(-1)[blind].double().mean().item() if padding else 0.0
 
+    # Tiles, whole matrices and torch's attention in this rank's heads, against fp64.
     q, k, v = drawn[:, rank() :: ranks()]
     q = scale(q, dim) * spread
     exact = max_error(tiled_attention(q, k, v, block), plain_attention(q, k, v))

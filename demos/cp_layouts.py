@@ -38,7 +38,7 @@ Watch
     lockstep_per_document (shared, ratio, forward)   each document zigzag: largest work of each ring
         step, added up, over the mean of the ranks' work
     makespan_contiguous (shared, ticks, forward)     contiguous: a ring whose ranks wait for their
-        next block only; a block without mask takes 1, transfers nothing
+        next block only; a block without mask takes 1, transfers are free
     makespan_zigzag (shared, ticks, forward)         zigzag: a ring without lockstep
     makespan_striped (shared, ticks, forward)        striped: a ring without lockstep
     makespan_per_document (shared, ticks, forward)   each document zigzag: a ring without lockstep
@@ -61,6 +61,7 @@ from _bench import device, everyone, exchange, max_error, rank, ranks, virtual_c
 import torch
 
 TOPIC = "cp"
+REGIME = ("documents", "tile")
 LAYOUTS = ("contiguous", "zigzag", "striped", "per_document")
 
 

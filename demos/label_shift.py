@@ -161,10 +161,8 @@ def main(
 
     # Ranks of one copy share its sequences; a shard of others' lies on every `shards`-th rank.
     copy, shard = divmod(rank(), shards)
-    sharers, same_shard = (
-        range(copy * shards, copy * shards + shards),
-        range(shard, ranks(), shards),
-    )
+    sharers = range(copy * shards, (copy + 1) * shards)
+    same_shard = range(shard, ranks(), shards)
     model = Model(vocab, width)
     sequences = torch.randint(vocab, (copies * batch, seq)).to(device())
     true_loss, truth, true_count = one_process(model, sequences, prompt)
