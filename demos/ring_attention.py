@@ -28,6 +28,8 @@ Watch
         largest
     sdpa_error (shared, difference)        of outputs and gradients from torch's attention, largest
     row_sum_off (shared, difference)       of a row's weights, added up, from 1, largest
+    mean_error (shared, difference)        of outputs from plain attention if parts are averaged,
+        not merged
 
 Run
     quizkit demo ring-attention --gpus 4
@@ -49,7 +51,16 @@ TOPIC = "cp"
 REGIME = ("causal", "layout")
 
 
-def forward(q: Tensor, k: Tensor, v: Tensor, visits: list, clock=None):
+def merge(out: Tensor, lse: Tensor, new_out: Tensor, new_lse: Tensor) -> tuple[Tensor, Tensor]:
+    """Join two softmaxes over different keys into the softmax over all of them."""
+    # log(e^lse + e^new_lse), taken relative to the larger one so that nothing overflows.
+    both = torch.logaddexp(lse, new_lse)
+    # What was a whole row is now part of a longer one: each side is rescaled to its share of it.
+    kept, added = (lse - both).exp(), (new_lse - both).exp()
+    return kept * out + added * new_out, both
+
+
+def forward(q: Tensor, k: Tensor, v: Tensor, visits: list, clock=None, join=merge):
     """My queries against everyone's keys, a block at a time; also the work and the blocks held."""
     kv = torch.stack([k, v])
     out, lse = wide(torch.zeros_like(q)), wide(torch.zeros_like(q[..., :1]))
@@ -68,22 +79,13 @@ def forward(q: Tensor, k: Tensor, v: Tensor, visits: list, clock=None):
             # My own block is the first and every token sees itself: no row is ever empty, so that
             # a merge never meets an lse of -inf on both sides.
             so_far = (out[:, rows], lse[:, rows])
-            out[:, rows], lse[:, rows] = merge(*so_far, *part) if step else part
+            out[:, rows], lse[:, rows] = join(*so_far, *part) if step else part
             work += int(visible.sum())
             if clock:
                 clock.spend(int(visible.sum()) / len(rows) ** 2, f"A{source}")
         if arriving:
             kv = arriving.wait()
     return out.to(q.dtype), lse, work, held
-
-
-def merge(out: Tensor, lse: Tensor, new_out: Tensor, new_lse: Tensor) -> tuple[Tensor, Tensor]:
-    """Join two softmaxes over different keys into the softmax over all of them."""
-    # log(e^lse + e^new_lse), taken relative to the larger one so that nothing overflows.
-    both = torch.logaddexp(lse, new_lse)
-    # What was a whole row is now part of a longer one: each side is rescaled to its share of it.
-    kept, added = (lse - both).exp(), (new_lse - both).exp()
-    return kept * out + added * new_out, both
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
@@ -198,6 +200,7 @@ def main(
     with wire() as out_wire, virtual_clock("ring", transfer=transfer) as clock:
         out, lse, work, held = forward(q, k, v, visits, clock)
     sums, *_ = forward(q, k, torch.ones_like(v), visits)
+    averaged, *_ = forward(q, k, v, visits, join=average)
     with wire() as back_wire:
         dq, dk, dv = backward(dout, q, k, v, out, lse, visits)
     # The gradient of a rotation is the rotation back.
@@ -210,6 +213,7 @@ def main(
         whole[1] = on_one_rank(inputs, causal, official=True)
     plain, sdpa = broadcast(whole, 0)[:, :, :, here]
     errors = max_error(ours[0], plain[0]), max_error(ours[1:], plain[1:]), max_error(ours, sdpa)
+    mean_error = everyone(max_error(averaged, plain[0])).max().item()
     row_sum_off = everyone(max_error(sums, torch.ones_like(sums))).max().item()
     fullest = max(int(visible.sum()) for *_, visible in visits) / len(here) ** 2
     measured = everyone([*errors, fullest, work])
@@ -237,7 +241,13 @@ def main(
         "grad_error": shared(compared(grad_error)),
         "sdpa_error": shared(compared(sdpa_error)),
         "row_sum_off": shared(compared(row_sum_off)),
+        "mean_error": shared(compared(mean_error)),
     }
+
+
+def average(out: Tensor, lse: Tensor, new_out: Tensor, new_lse: Tensor) -> tuple[Tensor, Tensor]:
+    """What is often proposed in place of `merge`: both sides weigh the same."""
+    return (out + new_out) / 2, lse
 
 
 def on_one_rank(inputs: Tensor, causal: bool, official: bool) -> Tensor:
