@@ -10,6 +10,7 @@ from quizkit.bank.common import COMMON, common_questions, cover_problems
 from quizkit.bank.draw import MOST_DRAWS, draws, number_of_draws
 from quizkit.bank.entry import myths_of
 from quizkit.bank.evidence import evidence
+from quizkit.bank.exhibits import ENDING, broken_seal, place_of
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.language import language_problems
 from quizkit.bank.model import (
@@ -50,7 +51,7 @@ def lint(bank: Bank, folder: Path) -> list[Problem]:
     common = common_questions(folder, problems)
     terms = glossary(folder, problems)
     for question in bank.questions.values():
-        for place, message in _errors(question, bank, common):
+        for place, message in (*_errors(question, bank, common), *_evidence(question, folder)):
             problems.append(Problem(question.file, question.line(place), message))
         for place, message in (*_warnings(question), *language_problems(question, terms)):
             problems.append(Problem(question.file, question.line(place), message, "warning"))
@@ -58,6 +59,7 @@ def lint(bank: Bank, folder: Path) -> list[Problem]:
         for place, message in language_problems(asked, terms):
             problems.append(Problem(COMMON, 1, f"{name}: `{place}`: {message}", "warning"))
     problems += _conditions(bank)
+    problems += _strays(bank, folder)
     problems += _reading_orders(bank, folder)
     problems += retired_problems(folder, bank.questions)
     problems += [Problem("", 1, message, "warning") for message in _patterns(bank)]
@@ -104,6 +106,23 @@ def _assumed(question: Question, bank: Bank) -> Iterator[Rule]:
             known = unknown("condition", each, topic.assume if topic else ())
             message = f"{known} Give `zh:` and `en:`, or name it in `{question.topic}/_topic.yaml`"
             yield f"assume.{index}", message
+
+
+def _evidence(question: Question, folder: Path) -> Iterator[Rule]:
+    if question.evidence:
+        wrong = broken_seal(place_of(folder, question.id), question.evidence)
+        if wrong:
+            yield "evidence", f"{wrong}; run quizkit bank evidence {question.id} --write"
+
+
+def _strays(bank: Bank, folder: Path) -> Iterator[Problem]:
+    for path in sorted(folder.glob(f"*/*{ENDING}")):
+        name = path.relative_to(folder).as_posix()
+        question = name.removesuffix(ENDING)
+        if not (folder / f"{question}.yaml").exists():
+            yield Problem(name, 1, f"there is no question `{question}`; delete the file")
+        elif question in bank.questions and not bank.questions[question].evidence:
+            yield Problem(name, 1, f"`{question}` asks for no `evidence`; delete the file")
 
 
 def _too_long(condition: Text) -> Iterator[str]:

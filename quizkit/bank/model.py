@@ -116,12 +116,34 @@ class Proof:
     regardless: tuple[str, ...] = ()
 
 
+Shown = Literal["stacks", "timings", "curve", "bytes", "log"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What an engineer would see of an incident: which run it is recorded of, and what of it."""
+
+    demo: str
+    show: tuple[Shown, ...]
+    ranks: int = 4
+    args: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
+    broken: str | None = field(default=None, metadata={"key": "break"})
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """One thing that was recorded, as it is shown."""
+
+    kind: str
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """What every kind has. `id` is its path under the bank; `digest` says which edition it is.
 
     `core` questions are met first; `assume` are conditions, in words or by a name; `usual` has the
-    words of those with a name.
+    words of those with a name. `exhibits` are what was recorded for `evidence`.
     """
 
     id: str = field(metadata={"given": True})
@@ -131,9 +153,11 @@ class Question:
     usual: Mapping[str, Text] = field(
         default_factory=dict[str, Text], metadata={"given": True}, repr=False, compare=False
     )
+    exhibits: tuple[Exhibit, ...] = field(default=(), metadata={"given": True})
     kind: Kind
     level: int
     prompt: Text
+    evidence: Evidence | None = None
     assume: tuple[Text | str, ...] = ()
     core: bool = False
     tags: tuple[str, ...] = ()

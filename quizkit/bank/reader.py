@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from quizkit.bank.build import Builder, unknown
+from quizkit.bank.exhibits import exhibits_in, place_of
 from quizkit.bank.model import KINDS, Problem, Question, Retired, Text, Topic
 from quizkit.bank.nodes import compose
 from quizkit.bank.retired import read_retired
@@ -146,6 +147,8 @@ def read(folder: Path, path: Path, problems: list[Problem]) -> Question | None:
     if question is not None:
         for place, message in broken_rules(question):
             report(question.line(place), message)
+        if question.evidence:
+            question = replace(question, exhibits=exhibits_in(place_of(folder, question.id)))
     return question if len(problems) == before else None
 
 

@@ -112,6 +112,57 @@ def new(
 
 
 @bank.command()
+def evidence(
+    ids: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ID",
+            help="Questions, as in pp/bubble-share.",
+            autocompletion=complete.questions,
+        ),
+    ],
+    write: Annotated[
+        bool, typer.Option("--write", help="Record it in the file beside the question.")
+    ] = False,
+    bank: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="A folder of questions instead of the shipped one."),
+    ] = None,
+    lang: Spoken = None,
+) -> None:
+    """Run the incidents of questions and show, or record, what an engineer would see."""
+    from quizkit.bank.exhibits import place_of, sealed
+    from quizkit.bank.reader import Bank
+    from quizkit.errors import UsageError
+    from quizkit.lab.bench import Bench
+    from quizkit.lab.catalogue import catalogue
+    from quizkit.paths import QUESTIONS
+    from quizkit.proof.exhibits import evidence_problems, recorded
+    from quizkit.proof.prove import on_bench
+    from quizkit.words import say
+
+    spoken, folder, demos = language(lang), bank or QUESTIONS, catalogue()
+    found = Bank.load(folder)
+    with Bench() as bench:
+        for name in ids:
+            if name not in found.questions:
+                raise unknown_question(name, found.questions, found.retired)
+            question = found.questions[name]
+            if question.evidence is None:
+                raise UsageError("evidence_none", id=name)
+            wrong = [f"{place}: {message}" for place, message in evidence_problems(question, demos)]
+            if wrong:
+                raise UsageError("question_broken", problems="\n".join(wrong))
+            made = recorded(question, demos[question.evidence.demo], on_bench(bench, demos))
+            text, path = sealed(question.evidence, made), place_of(folder, name)
+            if write:
+                path.write_text(text, encoding="utf-8")
+                tell(say("bank.evidence_written", spoken, path=path))
+            else:
+                typer.echo(text, nl=False)
+
+
+@bank.command()
 def schema() -> None:
     """Print the JSON Schema of a question file, for editors that complete YAML."""
     import json
@@ -129,6 +180,7 @@ def _problems(folder: Path, chosen: set[str] | None) -> tuple[list["Problem"], i
     from quizkit.bank.model import Problem
     from quizkit.bank.reader import Bank
     from quizkit.lab.catalogue import catalogue
+    from quizkit.proof.exhibits import evidence_problems
     from quizkit.proof.shows import shows_problems
     from quizkit.proof.static import thin_proof, wrong_names
 
@@ -138,7 +190,7 @@ def _problems(folder: Path, chosen: set[str] | None) -> tuple[list["Problem"], i
     problems += mock_problems(folder, whole, glossary(folder, []))
     demos = catalogue()
     for question in whole.questions.values():
-        for place, message in wrong_names(question, demos):
+        for place, message in (*wrong_names(question, demos), *evidence_problems(question, demos)):
             problems.append(Problem(question.file, question.line(place), message))
         for place, message in (*thin_proof(question), *shows_problems(question, demos)):
             problems.append(Problem(question.file, question.line(place), message))

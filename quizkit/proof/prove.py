@@ -15,6 +15,7 @@ from quizkit.lab.catalogue import Demo
 from quizkit.lab.demo import HANGING
 from quizkit.lab.lanes import Lanes
 from quizkit.lab.report import Report, Setting
+from quizkit.proof.exhibits import differs, evidence_problems, settings
 from quizkit.proof.judge import Judgement, Run, judge
 from quizkit.proof.mutate import mutants, without_break
 from quizkit.proof.setting import Bindings, nearest, own_draw, rows, setting
@@ -87,12 +88,14 @@ def distinct(
     """The runs that these proofs ask for, each once, in order; `mutated`: without breaks too."""
     found: dict[Setting, None] = {}
     for question in questions:
-        if question.proof is None or any(wrong_names(question, demos)) or any(thin_proof(question)):
+        wrong = (wrong_names(question, demos), thin_proof(question))
+        if question.proof is None or any(map(any, (*wrong, evidence_problems(question, demos)))):
             continue
         healthy = [without_break(question)] if mutated and question.proof.broken else []
         for each in (question, *healthy):
             with suppress(FormulaError):  # whoever judges this question will meet it
                 found |= dict.fromkeys(filled(setting(each, row), demos) for row in rows(each))
+        found |= dict.fromkeys(filled(each, demos) for each in settings(question))
     return list(found)
 
 
@@ -122,12 +125,14 @@ class Court:
             return Result(question.id, "failed", tuple(wrong))
         try:
             judgement = self._judge(question, list(self._runs(question)))
+            changed = self._changed(question)
         except QuizkitError as error:
             status = "skipped" if error.key in NOT_HERE else "failed"
             return Result(question.id, status, (str(error),))
+        holds = judgement.holds and not changed
         recorded = any(run.report.origin == "recorded" for run in judgement.runs)
-        status = "failed" if not judgement.holds else "recorded" if recorded else "proved"
-        return Result(question.id, status, judgement.failures, judgement)
+        status = "failed" if not holds else "recorded" if recorded else "proved"
+        return Result(question.id, status, (*judgement.failures, *changed), judgement)
 
     def mutate(self, question: Question) -> Mutation:
         """Judge the recorded runs again with each key changed. The healthy proof must hold."""
@@ -177,7 +182,14 @@ class Court:
         return view(question, bindings, own, report, self.demos[question.proof.demo])
 
     def _wrong(self, question: Question) -> list[str]:
-        return [_line(each) for each in wrong_names(question, self.demos)]
+        found = (*wrong_names(question, self.demos), *evidence_problems(question, self.demos))
+        return [_line(each) for each in found]
+
+    def _changed(self, question: Question) -> list[str]:
+        """What of the evidence a run does not show any more."""
+        if question.evidence is None:
+            return []
+        return differs(question, self.demos[question.evidence.demo], self._report)
 
     def _judge(self, question: Question, runs: list[Run]) -> Judgement:
         assert question.proof is not None

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+from quizkit.bank.model import Exhibit
 from quizkit.tutor.asked import Asked
 from quizkit.words import Lang, say
 
 
 @dataclass(frozen=True, slots=True)
 class Stem:
-    """The prompt and the conditions of one asking, in one language.
+    """The prompt, the conditions and the evidence of one asking, in one language.
 
     `usual` are conditions that the topic has a name for: whoever knows the topic knows them.
     """
@@ -16,6 +17,7 @@ class Stem:
     prompt: str
     assume: tuple[str, ...]
     usual: tuple[str, ...]
+    evidence: tuple[Exhibit, ...]
     lang: Lang
 
     def markdown(self, *, folded: bool = False) -> str:
@@ -25,10 +27,13 @@ class Stem:
             told.append(say("bank.assume_folded", self.lang, count=len(self.usual)))
         else:
             told += self.usual
-        if not told:
-            return self.prompt
-        joined = ("；" if self.lang == "zh" else "; ").join(told)
-        return f"{self.prompt}\n\n{say('bank.assume', self.lang, told=joined)}"
+        parts = [self.prompt]
+        if told:
+            joined = ("；" if self.lang == "zh" else "; ").join(told)
+            parts.append(say("bank.assume", self.lang, told=joined))
+        for each in self.evidence:
+            parts += [say(f"bank.evidence_{each.kind}", self.lang), f"```text\n{each.text}\n```"]
+        return "\n\n".join(parts)
 
 
 def stem(asked: Asked, lang: Lang) -> Stem:
@@ -40,5 +45,6 @@ def stem(asked: Asked, lang: Lang) -> Stem:
         asked.fill(question.prompt, lang).strip(),
         tuple(asked.fill(each, lang) for each in own),
         tuple(asked.fill(question.usual[each], lang) for each in named if each in question.usual),
+        question.exhibits,
         lang,
     )

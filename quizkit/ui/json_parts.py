@@ -45,6 +45,7 @@ def ask_json(moment: Moment) -> Json:
         "proof": question.proof is not None,
         "prompt": told.prompt,
         "assume": [*told.assume, *told.usual],
+        "evidence": [{"kind": each.kind, "text": each.text} for each in told.evidence],
     }
     match question:
         case Choice(options=options):

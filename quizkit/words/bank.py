@@ -62,6 +62,12 @@ WORDS: Words = {
         "zh": "这里取 {values}；做题时每次重新抽数。",
         "en": "Worked here for {values}; the numbers are drawn anew each time it is asked.",
     },
+    "evidence_written": {"zh": "已记录到 {path}", "en": "Recorded in {path}"},
+    "evidence_stacks": {"zh": "各 rank 的堆栈：", "en": "Each rank's stack:"},
+    "evidence_log": {"zh": "各 rank 的日志：", "en": "What each rank logged:"},
+    "evidence_timings": {"zh": "各 rank 的时间花在哪儿：", "en": "Where each rank's time went:"},
+    "evidence_bytes": {"zh": "数出来的字节：", "en": "Bytes counted:"},
+    "evidence_curve": {"zh": "一步一步的值：", "en": "Values step by step:"},
     "assume": {"zh": "**前提：**{told}。", "en": "**Assume:** {told}."},
     "assume_folded": {
         "zh": "本专题惯例 {count} 条",

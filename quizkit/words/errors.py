@@ -207,6 +207,14 @@ WORDS: Words = {
         "zh": "{folder} 里的题读不了：{reason}。检查 --bank 后面的目录",
         "en": "Cannot read the questions in {folder}: {reason}. Check the folder after --bank",
     },
+    "evidence_none": {
+        "zh": "{id} 没有 evidence：先在题里写上 evidence: {{demo: …, show: [log]}}",
+        "en": "{id} has no evidence: give it evidence: {{demo: …, show: [log]}} first",
+    },
+    "evidence_nothing": {
+        "zh": "{id}：{demo} 这样跑，没有可以记成 {kind} 的东西；换一种 show",
+        "en": "{id}: run like this, {demo} brings nothing to record as {kind}; show something else",
+    },
     "question_broken": {
         "zh": "这道题读不了：\n{problems}",
         "en": "This question cannot be read:\n{problems}",

@@ -81,6 +81,10 @@ WORDS: Words = {
         "zh": "检查每个题目文件：所有毛病一次列全，带文件、行号和改法。",
         "en": "Check every question file: all mistakes at once, each with file, line and remedy.",
     },
+    "bank_evidence": {
+        "zh": "跑一遍题目里的事故，显示或记录工程师会看到的东西",
+        "en": "Run the incidents of questions and show, or record, what an engineer would see.",
+    },
     "bank_new": {
         "zh": "新建一个题目文件，把这种题型的每个字段都写好待填。",
         "en": "Start a question file with every key that its kind has.",

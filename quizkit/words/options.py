@@ -15,6 +15,7 @@ CHINESE: dict[str, str] = {
     "Language of the words; else the config, else the locale.": "界面语言；不写就看配置，再看系统 locale",
     "Only these topics; quizkit due lists them.": "只要这些专题；quizkit due 列出全部专题",
     "All questions; without it a topic that has a core asks its core.": "所有题；不加则有核心题的专题只问核心题",
+    "Record it in the file beside the question.": "记录到题目旁边的文件里",
     "Only core questions.": "只列核心题",
     "Show this message and exit.": "显示这份说明",
     # quizkit

@@ -20,7 +20,8 @@ from . import shelf
 from .test_screens import LANGS, WIDTHS, asking, drawn, judged
 
 GOLDEN = Path(__file__).parent / "golden"
-STEMS = ("assumed",)
+STEMS = ("assumed", "incident")
+LOG = "rank 1  loss.7  gradient.8  spikes.9 on all"
 USUAL: dict[Lang, str] = {
     "zh": "各 stage 用时相等；传输不计时间",
     "en": "the stages take equal times; transfers take no time",
@@ -75,3 +76,19 @@ def test_a_question_read_by_itself_knows_its_topics_conditions(tmp_path: Path):
     index.close()
     assert question is not None
     assert question.usual == shelf.questions(shelf.STEMS)["assumed"].usual != {}
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_evidence_is_shown_wherever_the_question_is(lang: Lang):
+    asked = shelf.asked("incident")
+    told = [
+        drawn(question_screen(asking("incident", lang), Draft())),
+        drawn(question_screen(asking("incident", lang), Draft(), plain=True)),
+        drawn(verdict_screen(judged("incident", lang, [0]), 80)),
+        drawn(whole(asked.question, lang)),
+        leaf(asked.question, lang).front,
+    ]
+    assert all(LOG in each and "[2176, 2240]" in each for each in told), told
+    evidence = ask_json(asking("incident", lang))["evidence"]
+    assert [each["kind"] for each in evidence] == ["log", "bytes"]
+    assert evidence[0]["text"].endswith(LOG)

@@ -1,0 +1,174 @@
+"""What an engineer would see of an incident, made out of reports: stacks, a log, numbers."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from textwrap import wrap
+
+from quizkit.bank.build import unknown
+from quizkit.bank.draw import show_value
+from quizkit.bank.model import Exhibit, Question
+from quizkit.errors import UsageError
+from quizkit.lab.catalogue import Demo
+from quizkit.lab.report import Metric, Report, Setting
+
+_WIDEST = 72  # columns, in which the narrowest screen but one shows it unbroken
+_FRAME = re.compile(r'^  File "[^"]*?(\w+\.py)", line \d+, in (\S+)\n    (.*)$', re.MULTILINE)
+_CURVES = ("loss", "norm")
+
+Run = Callable[[Setting], Report]
+
+
+def settings(question: Question) -> list[Setting]:
+    """The runs that the question's evidence is recorded of, the incident itself first."""
+    evidence = question.evidence
+    if evidence is None:
+        return []
+    args = dict(evidence.args)
+    every = [args]
+    if "curve" in evidence.show:
+        every += [args | {"steps": n} for n in range(1, int(args["steps"]))]
+    return [
+        Setting(evidence.demo, evidence.ranks, tuple(sorted(each.items())), evidence.broken)
+        for each in every
+    ]
+
+
+def recorded(question: Question, demo: Demo, run: Run) -> tuple[Exhibit, ...]:
+    """Run the incident and write down what it shows. Raises UsageError where that is nothing."""
+    assert question.evidence is not None
+    reports = [run(each) for each in settings(question)]
+    found = [Exhibit(kind, _told(kind, demo, reports)) for kind in question.evidence.show]
+    for each in found:
+        if not each.text:
+            raise UsageError("evidence_nothing", id=question.id, demo=demo.name, kind=each.kind)
+    return tuple(found)
+
+
+def differs(question: Question, demo: Demo, run: Run) -> list[str]:
+    """What of the evidence a run does not show any more. A wall clock is never the same."""
+    if question.evidence is None:
+        return []
+    now = {each.kind: each.text for each in recorded(question, demo, run)}
+    loose = {"timings"} if run(settings(question)[0]).timeline.clock != "virtual" else set[str]()
+    return [
+        f"evidence: the run no longer shows these {each.kind};"
+        f" look, then quizkit bank evidence {question.id} --write"
+        for each in question.exhibits
+        if each.kind not in loose and each.text != now.get(each.kind)
+    ]
+
+
+def evidence_problems(question: Question, demos: Mapping[str, Demo]) -> Iterator[tuple[str, str]]:
+    """(place, message) of what the evidence asks for and its demo does not have."""
+    evidence = question.evidence
+    if evidence is None:
+        return
+    if question.proof is None:
+        yield "evidence", "is held against a run where the question is proved: add a `proof`"
+    demo = demos.get(evidence.demo)
+    if demo is None:
+        yield "evidence.demo", unknown("demo", evidence.demo, demos)
+        return
+    for name in evidence.args:
+        if name not in demo.parameters:
+            yield f"evidence.args.{name}", unknown("argument", name, demo.parameters)
+    if evidence.broken is not None and evidence.broken not in demo.breaks:
+        yield "evidence.break", unknown("break", evidence.broken, demo.breaks)
+    elif "stacks" in evidence.show:
+        expect = demo.breaks[evidence.broken].expect if evidence.broken else ""
+        if not expect.startswith(("hangs", "crashes")):
+            yield "evidence.show", "stacks are there only of a `break` that hangs or crashes"
+    if not evidence.show:
+        yield "evidence.show", "shows nothing"
+    if "curve" in evidence.show and "steps" not in evidence.args:
+        yield "evidence.show", "a curve is drawn over `args: {steps: N}`"
+    units = {watch.unit for watch in demo.watch.values()}
+    for kind, wanted in (("bytes", {"bytes"}), ("curve", {*_CURVES})):
+        if kind in evidence.show and not units & wanted:
+            yield "evidence.show", f"{demo.name} measures no {' and no '.join(sorted(wanted))}"
+
+
+def _told(kind: str, demo: Demo, reports: list[Report]) -> str:
+    report = reports[0]
+    match kind:
+        case "stacks":
+            lines = _stacks(report, demo)
+        case "log":
+            lines = _log(report)
+        case "timings":
+            lines = _timings(report)
+        case "bytes":
+            lines = _metrics(report, {n for n, w in demo.watch.items() if w.unit == "bytes"})
+        case _:
+            lines = _curve([*reports[1:], report], demo)
+    return "\n".join(lines)
+
+
+def _stacks(report: Report, demo: Demo) -> Iterator[str]:
+    """Where each rank was, in the demo's own code: line numbers change with every edit."""
+    for rank, stack in enumerate(report.error.stacks if report.error else ()):
+        frames = [each for each in _FRAME.findall(stack or "") if each[0] == demo.path.name]
+        if frames:
+            yield f"rank {rank}"
+            yield from (f"  {name}: {code}"[:_WIDEST] for _, name, code in frames)
+
+
+def _log(report: Report) -> Iterator[str]:
+    """What each rank did, in its order; then why the run ended."""
+    for schedule, rank, names in _by_rank(report):
+        yield from _lines(rank, schedule, (name for name, _ in names))
+    if report.error:
+        yield report.error.message.strip().split("\n")[0][:_WIDEST]
+
+
+def _timings(report: Report) -> Iterator[str]:
+    """What each rank spent on what, and how long it did nothing."""
+    ends = [event.end for event in report.timeline.events]
+    for schedule, rank, spent in _by_rank(report):
+        sums: dict[str, float] = {}
+        for name, took in spent:
+            kind = re.sub(r"[^A-Za-z]+.*", "", name) or name
+            sums[kind] = sums.get(kind, 0.0) + took
+        sums["idle"] = max(ends) - sum(sums.values())
+        yield from _lines(rank, schedule, (f"{n} {show_value(s)}" for n, s in sums.items()))
+
+
+def _by_rank(report: Report) -> Iterator[tuple[str, int, list[tuple[str, float]]]]:
+    events = sorted(report.timeline.events, key=lambda each: (each.start, each.end))
+    several = len({each.schedule for each in events}) > 1
+    for schedule in dict.fromkeys(each.schedule for each in report.timeline.events):
+        for rank in range(report.ranks):
+            mine = [e for e in events if (e.schedule, e.rank) == (schedule, rank)]
+            told = [(re.sub(r", line \d+", "", e.name), e.end - e.start) for e in mine]
+            yield schedule if several else "", rank, told
+
+
+def _lines(rank: int, schedule: str, words: Iterator[str]) -> Iterator[str]:
+    head = f"rank {rank}  "
+    if schedule and not rank:
+        yield f"{schedule}:"
+    told = "  ".join(word.replace(" ", "\xa0") for word in words)
+    lines = wrap(told, _WIDEST - len(head), break_on_hyphens=False)
+    for number, line in enumerate(lines):
+        yield f"{'' if number else head:{len(head)}}{line}".replace("\xa0", " ")
+
+
+def _metrics(report: Report, names: set[str]) -> Iterator[str]:
+    for name in report.metrics:
+        if name in names:
+            yield f"{name}  {_shown(report.metrics[name])}"
+
+
+def _curve(reports: list[Report], demo: Demo) -> Iterator[str]:
+    """Each loss and norm after 1, 2, ... steps."""
+    for name, watch in demo.watch.items():
+        points = [_shown(report.metrics[name]) for report in reports if name in report.metrics]
+        if points and watch.unit in _CURVES:
+            yield from wrap(f"{name}  {'  '.join(points)}", _WIDEST, subsequent_indent="  ")
+
+
+def _shown(value: Metric) -> str:
+    if not isinstance(value, tuple):
+        return show_value(value)
+    alike = len({*value}) == 1
+    return show_value(value[0]) if alike else show_value([*value])

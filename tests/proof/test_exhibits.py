@@ -1,0 +1,137 @@
+"""What is recorded of an incident, and what of it a run must show again."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quizkit.bank.model import Exhibit, Question
+from quizkit.errors import UsageError
+from quizkit.lab.catalogue import Demo, catalogue
+from quizkit.lab.report import Event, Failure, Report, Setting, Timeline
+from quizkit.proof.exhibits import differs, evidence_problems, recorded, settings
+from quizkit.proof.prove import Court
+
+from .conftest import Brings, Read
+
+QUESTION = """\
+kind: choice
+options:
+  - {text: a, correct: true, claim: 'isclose(bubble_1f1b, 3 / 11)'}
+  - {text: b}
+evidence: {demo: pipeline, args: {microbatches: 8}, show: [log]}
+proof: {demo: pipeline, args: {microbatches: 8}}
+"""
+STACK = (
+    '  File "/home/me/demos/pipeline.py", line 208, in main\n    forward(stage, 3)\n'
+    '  File "/usr/lib/torch/distributed.py", line 97, in wrapper\n    return func()'
+)
+
+
+def timeline(clock: str = "virtual", last: float = 4.0) -> Timeline:
+    rows = (0, "F0", 0.0, 1.0), (0, "B0", 1.0, 3.0), (1, "F0, line 12", 1.0, last)
+    return Timeline(clock, tuple(Event("1f1b", *row) for row in rows))
+
+
+def of(question: Question, kind: str) -> Question:
+    assert question.evidence
+    return replace(question, evidence=replace(question.evidence, show=(kind,)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("log", "rank 0  F0  B0\nrank 1  F0\nranks 0 and 1 waited"),
+        ("timings", "rank 0  F 1  B 2  idle 1\nrank 1  F 3  idle 1"),
+        ("stacks", "rank 1\n  main: forward(stage, 3)"),
+        ("bytes", "sent_bytes  [8, 16, 16, 8]"),
+    ],
+)
+def test_what_is_recorded_of_a_report(
+    question: Read, pipeline: Demo, brings: Brings, kind: str, text: str
+):
+    metrics: dict[str, Any] = {"sent_bytes": [8, 16, 16, 8], "bubble_1f1b": 0.25}
+    failure = Failure(None, "ranks 0 and 1 waited\nmore", (None, STACK))
+    report = replace(brings(2, metrics=metrics), timeline=timeline(), error=failure)
+    watch = {
+        **pipeline.watch,
+        "sent_bytes": replace(next(iter(pipeline.watch.values())), unit="bytes"),
+    }
+    demo = replace(pipeline, watch=watch)
+    assert recorded(of(question(QUESTION), kind), demo, lambda _: report) == (Exhibit(kind, text),)
+
+
+def test_a_curve_is_one_run_for_each_number_of_steps(question: Read, brings: Brings):
+    clipped = QUESTION.replace(
+        "{demo: pipeline, args: {microbatches: 8}, show: [log]}",
+        "{demo: clip-norm, args: {steps: 3}, show: [curve]}",
+    )
+    asked = question(clipped)
+    steps = [dict(each.args)["steps"] for each in settings(asked)]
+    assert steps == [3, 1, 2]
+
+    def run(setting: Setting) -> Report:
+        return brings(metrics={"norm_global": [1 / int(dict(setting.args)["steps"])] * 4})
+
+    (curve,) = recorded(asked, catalogue()["clip-norm"], run)
+    assert curve.text == "norm_global  1  0.5  0.333333"
+
+
+def test_a_run_that_shows_nothing_of_the_kind_is_told(
+    question: Read, pipeline: Demo, brings: Brings
+):
+    with pytest.raises(UsageError, match="nothing to record as log"):
+        recorded(question(QUESTION), pipeline, lambda _: brings())
+
+
+def test_prove_fails_where_a_run_no_longer_shows_the_evidence(question: Read, brings: Brings):
+    now = replace(brings(), timeline=timeline())
+    court = Court(catalogue(), lambda _: now)
+    asked = question(QUESTION)
+    asked = replace(asked, exhibits=recorded(asked, catalogue()["pipeline"], lambda _: now))
+    assert court.prove(asked).status == "proved"
+    other = replace(asked, exhibits=(Exhibit("log", "rank 0  F0  B1\nrank 1  F0"),))
+    failed = court.prove(other)
+    assert failed.status == "failed"
+    assert "no longer shows these log" in failed.reasons[0]
+
+
+@pytest.mark.parametrize(("clock", "same"), [("virtual", False), ("wall", True)])
+def test_only_a_virtual_clock_says_the_same_twice(
+    question: Read, pipeline: Demo, brings: Brings, clock: str, same: bool
+):
+    asked = of(question(QUESTION), "timings")
+    first, second = (replace(brings(), timeline=timeline(clock, last)) for last in (4.0, 5.0))
+    asked = replace(asked, exhibits=recorded(asked, pipeline, lambda _: first))
+    assert (differs(asked, pipeline, lambda _: second) == []) is same
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        ("{demo: pipelin, show: [log]}", "did you mean `pipeline`"),
+        ("{demo: pipeline, args: {microbatch: 8}, show: [log]}", "did you mean `microbatches`"),
+        ("{demo: pipeline, break: none-such, show: [log]}", "unknown break"),
+        ("{demo: pipeline, show: [stacks]}", "only of a `break` that hangs or crashes"),
+        ("{demo: pipeline, show: []}", "shows nothing"),
+        ("{demo: pipeline, show: [curve]}", "a curve is drawn over `args: {steps: N}`"),
+        ("{demo: pipeline, show: [curve]}", "pipeline measures no loss and no norm"),
+        ("{demo: deadlock, show: [bytes]}", "deadlock measures no bytes"),
+    ],
+)
+def test_what_a_demo_does_not_have_cannot_be_evidence(question: Read, new: str, said: str):
+    old = "{demo: pipeline, args: {microbatches: 8}, show: [log]}"
+    assert [*evidence_problems(question(QUESTION), catalogue())] == []
+    found = [
+        text for _, text in evidence_problems(question(QUESTION.replace(old, new)), catalogue())
+    ]
+    assert any(said in each for each in found), found
+
+
+def test_evidence_without_a_proof_would_never_be_compared(question: Read, tmp_path: Path):
+    bare = QUESTION.replace(
+        "proof: {demo: pipeline, args: {microbatches: 8}}", "sources: [a paper]"
+    )
+    (found,) = evidence_problems(question(bare), catalogue())
+    assert "add a `proof`" in found[1]
