@@ -86,7 +86,8 @@ def followed(waits, start):
 
 def first_difference(notes):
     """For each rank the number, from 1, of its first call that met other words than its own."""
-    met, numbered = [0] * len(notes), [list(enumerate(calls, 1)) for calls in notes]
+    met = [0] * len(notes)
+    numbered = [list(enumerate(calls, 1)) for calls in notes]
     for group in {call["group"] for calls in notes for call in calls}:
         lines = [[(k, call) for k, call in calls if call["group"] == group] for calls in numbered]
         for meeting in zip_longest(*lines):  # the k-th calls of all ranks on that group
@@ -138,7 +139,8 @@ class Talk:
     def to_the_right(self, row):
         """What the left neighbour has, while mine goes to the right."""
         me, n, handle = rank(), ranks(), self.groups["all"][0]
-        right, left, arriving = (me + 1) % n, (me - 1) % n, torch.empty_like(row)
+        right, left = (me + 1) % n, (me - 1) % n
+        arriving = torch.empty_like(row)
         if n == 1:
             return row
         call = self.enter(f"{me} to {right}", [me, right], "rows")
@@ -161,7 +163,8 @@ def train(own, targets, batches, talk, state):
     inputs = own + talk.to_the_right(own)
     for batch in range(batches):
         residual = state.weight * inputs[batch] - targets[batch]
-        loss, gradient = (residual**2).sum(), (residual * inputs[batch]).sum()
+        loss = (residual**2).sum()
+        gradient = (residual * inputs[batch]).sum()
         for group in ("front", "all"):
             if rank() in talk.groups[group][1]:
                 state.sums[group] = talk.total(group, "gradient", gradient)

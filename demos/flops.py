@@ -214,11 +214,13 @@ def main(
             (loss / everywhere).backward()  # so the ranks' gradients add up to the whole batch's
         errors.append(max_error(all_reduce(gradients(weights)), plain))
 
-    none, chosen, places = found["none"], found[recompute], mine[:, 1:].numel()
+    none, chosen = found["none"], found[recompute]
+    places = mine[:, 1:].numel()
     idle = ("embedding", "norm_1", "norm_2", "norm")  # looked up, or multiplied number by number
     params = sum(w.numel() for w in weights.values())
     multiplied = sum(w.numel() for name, w in weights.items() if name not in idle)
-    step, by_weights = chosen.total(), none.total() - none.torchs["attention"]
+    step = chosen.total()
+    by_weights = none.total() - none.torchs["attention"]
     both = [abs(each.ours[k] - each.torchs[k]) for each in found.values() for k in each.torchs]
     back = [each.total() - each.again - 3 * each.forward for each in found.values()]
     missed = [each.total() - sum(each.torchs.values()) for each in found.values()]
@@ -227,7 +229,8 @@ def main(
     check("no product is missed", max(missed), "==", 0)
     check("backward is two forward passes", max(map(abs, back)), "==", 0)
     check("a weight that multiplies costs 6 a token", by_weights, "==", 6 * multiplied * places)
-    trunk, scores = none.forward - none.torchs["logits"] // 3, none.torchs["attention"] // 3
+    trunk = none.forward - none.torchs["logits"] // 3
+    scores = none.torchs["attention"] // 3
     check("full recompute runs the layers again", found["full"].again, "==", trunk)
     check("selective runs attention again", found["selective"].again, "==", scores)
     check("gradients equal plain torch", max(errors), "<", 1e-12)

@@ -177,7 +177,8 @@ def main(
             f"--layer starts at 0 and stays below --depth {depth}, "
             f"--step starts at 0 (at 1 for a rate) and stays below --steps {steps}"
         )
-    n, culprit, like = ranks(), culprit % ranks(), {"dtype": torch.float64, "device": device()}
+    n, culprit = ranks(), culprit % ranks()
+    like = {"dtype": torch.float64, "device": device()}
     blocks = [Block(WIDTH, WIDTH, **like) for _ in range(depth)]
     model = torch.nn.Sequential(*blocks, torch.nn.Linear(WIDTH, 1, **like))
     truth = deepcopy(model)

@@ -159,12 +159,15 @@ def main(
 
     metrics, ran = {}, {}
     for name, schedule in SCHEDULES.items():
-        order, weights = schedule(rank(), ranks(), microbatches), block.parameters()
+        order = schedule(rank(), ranks(), microbatches)
+        weights = block.parameters()
         with wire() as sent, saved_activations(weights) as saved, virtual_clock(name, hop) as clock:
             seen = ran[name] = step(order, block, inputs, targets, cost, clock)
             # The same costs added in another order may differ in a float's last digit.
             seen.makespan = round(clock.makespan(), 9)
-        seen.sent, seen.saved_bytes, seen.grad = sent, saved.peak_bytes, take_gradient(block)
+        seen.sent = sent
+        seen.saved_bytes = saved.peak_bytes
+        seen.grad = take_gradient(block)
         seen.error = max_error(seen.grad, truth)
         check(f"{name} gradients equal one process", seen.error, "<", 1e-12)
         if name in theirs:

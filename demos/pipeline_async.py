@@ -119,7 +119,8 @@ def train(order, per_update, block, inputs, targets, cost, clock):
             versions.load(number)
             seen.changed += (versions.row.sum() != fingerprint).item()
             y.backward(arrived)
-            result, gradient = x.grad, gradient + take_gradient(block) / per_update
+            result = x.grad
+            gradient = gradient + take_gradient(block) / per_update
             versions.load(versions.latest)
             seen.late = max(seen.late, versions.latest - number)
             if (i + 1) % per_update == 0:

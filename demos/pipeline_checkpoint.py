@@ -213,7 +213,8 @@ def main(
     if layers % n:
         refuse(f"{n} stages share the layers evenly: take {-(-layers // n) * n} layers")
 
-    like, own = {"dtype": torch.float64, "device": device()}, layers // n
+    like = {"dtype": torch.float64, "device": device()}
+    own = layers // n
     stages = [[Layer(width, width, **like) for _ in range(own)] for _ in range(n)]
     blocks = [torch.nn.Sequential(*stage) for stage in stages]
     Layer.dropout = dropout
@@ -222,7 +223,8 @@ def main(
     truth = one_process(blocks, inputs, targets)[rank()]
     cost = {"F": forward, "B": backward}
 
-    unit, one = inputs[0].nbytes, inputs[0].nbytes + (inputs[0].numel() if dropout else 0)
+    unit = inputs[0].nbytes
+    one = unit + (inputs[0].numel() if dropout else 0)  # tanh(x) and a mask
     lengths = [min(segment, own - start) for start in range(0, own, segment)]
     # The last segment comes first; when a segment runs, those after it have let go of their inputs.
     again = max(length * one - after * unit for after, length in enumerate(reversed(lengths)))

@@ -101,7 +101,8 @@ def all_sum(row, members):
     right, left = members[(me + 1) % size], members[me - 1]
     parts = pad(row, (0, -len(row) % size)).view(size, -1).clone()
     for hop in range(2 * (size - 1)):
-        mine, other = parts[(me - hop) % size], parts[(me - hop - 1) % size]
+        mine = parts[(me - hop) % size]
+        other = parts[(me - hop - 1) % size]
         arrived = exchange(mine, right, torch.empty_like(mine), left, tag=1).wait()
         other.copy_(other + arrived if hop < size - 1 else arrived)
     return parts.flatten()[: len(row)]
@@ -144,7 +145,8 @@ def main(
         refuse("forward and backward start at 0.001, reduction at 0; together they stay below 1000")
 
     like = {"dtype": torch.float64, "device": device()}
-    members, stages, (stage, copy) = copies(d), ranks() // d, divmod(rank(), d)
+    members, stages = copies(d), ranks() // d
+    stage, copy = divmod(rank(), d)
     blocks = [torch.nn.Sequential(Layer(width, width, **like)) for _ in range(stages)]
     # The first copy's micro-batches may be larger: a sample counts as much in any of them.
     sizes = [rows + extra_rows * (each == 0) for each in range(d)]
@@ -166,7 +168,8 @@ def main(
             what = order, block, members, inputs[copy], targets[copy], share, cost, clock
             with saved_activations(block.parameters()) as saved:
                 seen = ran[name] = step(each, *what)
-            seen.live, seen.makespan = saved.peak_bytes, round(clock.makespan(), 9)
+            seen.live = saved.peak_bytes
+            seen.makespan = round(clock.makespan(), 9)
             for _ in range(steps - 1):
                 step(each, *what)
         errors.append(max_error(seen.gradient, truth))
@@ -188,7 +191,8 @@ def main(
     drift = max_error(once.weights, all_gather(once.weights)[rank() - copy])
     check("copies stay alike", drift, "==", 0.0)
 
-    orders, turned = [torch.randperm(microbatches) for _ in range(20)], truth.flip(0)
+    turned = truth.flip(0)
+    orders = [torch.randperm(microbatches) for _ in range(20)]
     others = [torch.stack(every.sums)[each].cumsum(0)[-1] for each in orders]
     lengths = [everyone(g.square().sum().item()).sum() for g in (once.gradient, truth)]
     return {
@@ -213,7 +217,8 @@ def main(
 
 def train(blocks, inputs, targets, steps):
     """One process on the global batch: outputs and gradients at first, weights at last."""
-    outputs, gradients = [torch.nn.Sequential(*blocks)(x).detach() for x in inputs], []
+    outputs = [torch.nn.Sequential(*blocks)(x).detach() for x in inputs]
+    gradients = []
     for _ in range(steps):
         gradients.append(one_process(blocks, inputs, targets))
         for block, gradient in zip(blocks, gradients[-1], strict=True):

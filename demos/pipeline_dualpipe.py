@@ -249,7 +249,8 @@ def torch_gradient(places, model, inputs, targets):
     from torch.distributed.pipelining import PipelineStage, ScheduleDualPipeV
 
     where = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
-    blocks, stages = [deepcopy(model[place]).to(where) for place in places], []
+    blocks = [deepcopy(model[place]).to(where) for place in places]
+    stages = []
     for place, block in zip(places, blocks, strict=True):
         sample = inputs[0].detach().to(where).requires_grad_(place > 0)
         stages.append(PipelineStage(block, place, len(model), where, sample, block(sample)))

@@ -157,7 +157,8 @@ def schedule_1f1b(stage, stages, microbatches, extra):
 
 def schedule_shuffled(stages, microbatches, seed):
     """Of all operations that could run next, anywhere in the pipeline, let the dice pick one."""
-    dice, orders = torch.Generator().manual_seed(seed % 2**63), [[] for _ in range(stages)]
+    dice = torch.Generator().manual_seed(seed % 2**63)
+    orders = [[] for _ in range(stages)]
     ready = [(0, "F", i) for i in range(microbatches)]
     while ready:
         stage, kind, i = ready.pop(torch.randint(len(ready), (), generator=dice))
@@ -213,7 +214,8 @@ def main(
         return metrics
     error = max_error(take_gradient(blocks[rank()]), truth)
     check("gradients equal one process", error, "<", 1e-12)
-    busy, turned = sum(COST[kind] for kind, _ in seen.ran), seen.ran.index(("B", watch))
+    busy = sum(COST[kind] for kind, _ in seen.ran)
+    turned = seen.ran.index(("B", watch))
     return metrics | {
         "backward_place": counted(turned + 1),
         "before_backward": counted([i for kind, i in seen.ran[:turned] if kind == "F"][-1]),

@@ -121,7 +121,8 @@ def main(
         refuse(
             f"{layers} layers and a head are {layers + 1} stages at most: take layers {ranks() - 1}"
         )
-    rows, width, like = 2, 8, {"dtype": torch.float64, "device": device()}
+    rows, width = 2, 8
+    like = {"dtype": torch.float64, "device": device()}
     body = [Layer(width, width, **like) for _ in range(layers)]
     model = [*body, torch.nn.Linear(width, head * width, **like)]
     costs = [1] * layers + [head]

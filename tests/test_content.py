@@ -1,5 +1,6 @@
 """The shipped bank, as far as it can be judged without running anything."""
 
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -57,6 +58,21 @@ def test_the_code_a_session_shows_is_the_code_that_will_run(shipped: Bank):
             assert bool(found.changed) is (question.proof.broken is not None), question.id
             shown += bool(found.changed) and isinstance(question, Trace)
     assert shown  # traces of planted code are among them
+
+
+def test_an_explanation_names_the_line_that_is_shown_as_wrong(shipped: Bank):
+    lab = Laboratory(())
+    off: dict[str, list[int]] = {}
+    for question in shipped.questions.values():
+        if isinstance(question, Bug):
+            found = lab.show(question)
+            assert found
+            prose = "\n".join(question.explain[lang] for lang in LANGS)
+            first = re.findall(r"^(?:In line|Line|第) (\d+)\b(?! *[个次步])", prose, re.MULTILINE)
+            named = {*map(int, first)}
+            if named - found.changed:
+                off[question.id] = sorted(named)
+    assert not off
 
 
 def test_what_an_essay_is_ticked_for_beforehand(shipped: Bank):
