@@ -266,6 +266,20 @@ def install(nccl: bool, host_only: bool) -> None:
             alone(self)
 
     threading.Thread.run = beside
+
+    # Whoever ends a transfer first calls what waits for it: this thread, or one of gloo's.
+    then = torch._C.Future.then
+
+    def pretending(self: Any, callback: Callable[[Any], Any]) -> Any:
+        def called(future: Any) -> Any:
+            if torch._C._len_torch_dispatch_stack():
+                return callback(future)
+            with Pretended():
+                return callback(future)
+
+        return then(self, called)
+
+    torch._C.Future.then = pretending  # pyright: ignore
     Pretended().__enter__()
 
 
