@@ -66,6 +66,25 @@ def test_all_content_is_in_it_and_nothing_lies_beside_it(wheel: Path):
     assert {top for top in tops if not top.endswith(".dist-info")} == {"quizkit"}
 
 
+def test_the_record_of_every_proof_s_runs_is_in_it_and_small(wheel: Path, bare: Path):
+    kept = [each for each in zipfile.ZipFile(wheel).infolist() if "/_record/" in each.filename]
+    assert sum(each.compress_size for each in kept) < 1_000_000
+    script = """
+from quizkit.bank.reader import Bank
+from quizkit.lab.catalogue import catalogue
+from quizkit.paths import QUESTIONS
+from quizkit.proof.kept import shipped
+from quizkit.proof.prove import distinct
+demos = catalogue()
+record = shipped(demos)
+runs = distinct(Bank.load(QUESTIONS).questions.values(), demos)
+print(len(runs), *(each.demo for each in runs if not record.get(each)))
+"""
+    done = run(bare / "python", "-c", script, cwd=wheel.parent)
+    wanted, *lacking = done.stdout.split()
+    assert (lacking, int(wanted) > 500) == ([], True), "quizkit bank record makes it"
+
+
 def test_the_quiz_runs_without_torch(bare: Path, tmp_path: Path):
     listed = run(bare / "quizkit", "list", "--json", cwd=tmp_path)
     questions = json.loads(listed.stdout)["questions"]
@@ -78,8 +97,16 @@ def test_the_quiz_runs_without_torch(bare: Path, tmp_path: Path):
     assert json.loads(found.stdout)["questions"]
 
 
-def test_without_torch_a_proof_is_skipped_and_says_how_to_install_it(bare: Path, tmp_path: Path):
-    done = run(bare / "quizkit", "prove", "pp/gpipe-or-1f1b", "--lang", "en", cwd=tmp_path)
+def test_without_torch_a_proof_shows_what_was_recorded_and_is_not_called_proved(
+    bare: Path, tmp_path: Path
+):
+    ask = (bare / "quizkit", "prove", "pp/gpipe-or-1f1b", "--lang", "en")
+    done = run(*ask, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "recorded  pp/gpipe-or-1f1b" in done.stderr
+    assert "0 proved" in done.stderr
+    assert "bubble_1f1b = " in done.stderr
+    done = run(*ask, "--fresh", cwd=tmp_path)
     assert done.returncode == 3
     assert "skipped" in done.stderr
     assert "pip install torch" in done.stderr

@@ -200,13 +200,18 @@ def _say_counts(counts: dict[str, int], runs: dict[str, int], lang: "Lang") -> N
 
 def _say_comparison(compared: "Comparison", lang: "Lang") -> None:
     """What came out otherwise than recorded."""
+    from collections import Counter
+
     from quizkit.words import say
 
     for question, each in compared.differing:
         found = {"what": each.what, "recorded": each.recorded, "measured": each.measured}
         typer.echo(say("prove.differs", lang, question=question, **found), err=True)
-    for question, setting in compared.missing:
-        typer.echo(say("prove.unrecorded", lang, question=question, run=setting), err=True)
+    # A changed bench makes all of them stale: a line a demo is enough to say so.
+    for demo, count in Counter(setting.demo for _, setting in compared.missing).items():
+        question, run = next(each for each in compared.missing if each[1].demo == demo)
+        what = say("prove.unrecorded", lang, demo=demo, count=count, question=question, run=run)
+        typer.echo(what, err=True)
     for made in {*compared.elsewhere.values()}:
         where = {"torch": made.torch, "backend": made.backend, "device": made.device}
         tell(say("prove.uncomparable", lang, **where), err=True)

@@ -20,8 +20,8 @@ WORDS: Words = {
     "yes": {"zh": "是", "en": "yes"},
     "no": {"zh": "否", "en": "no"},
     "torch_missing": {
-        "zh": "没有 PyTorch，demo 和证明跑不了。安装：{python} -m pip install torch numpy",
-        "en": "There is no PyTorch, so no demo and no proof can run. Install it: {python} -m pip install torch numpy",
+        "zh": "没有 PyTorch，demo 跑不了，证明只能看录好的运行。安装：{python} -m pip install torch numpy",
+        "en": "There is no PyTorch, so no demo can run, and proofs show runs that were recorded. Install it: {python} -m pip install torch numpy",
     },
     "torch_broken": {
         "zh": "PyTorch 装了但导入失败。看看原因：{python} -c 'import torch'",

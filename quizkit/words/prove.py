@@ -26,16 +26,16 @@ WORDS: Words = {
         "en": "differs from the record: {question}: {what}: recorded {recorded}, now {measured}",
     },
     "unrecorded": {
-        "zh": "记录里没有：{question}（{run}）；用 quizkit bank record 补录",
-        "en": "not in the record: {question} ({run}); quizkit bank record adds it",
+        "zh": "记录里没有 {demo} 现在的 {count} 次运行，例如 {question}（{run}）；用 quizkit bank record 补录",
+        "en": "not in the record, as {demo} is now: {count} of its runs, as for {question} ({run}); quizkit bank record adds them",
     },
     "uncomparable": {
         "zh": "没有跟记录比较：记录是用 torch {torch}、{backend}、{device} 跑的，这里不是",
         "en": "not compared with the record: it was made with torch {torch}, {backend}, {device}, unlike here",
     },
     "as_recorded": {
-        "zh": "{runs} 次运行与记录一致",
-        "en": "{runs} runs came out as recorded",
+        "zh": "与记录一致的运行：{runs} 次",
+        "en": "Runs that came out as recorded: {runs}",
     },
     "mutants": {
         "zh": "改动答案：{killed} 个被证明识破，{survived} 个没有",
