@@ -47,7 +47,7 @@ Run
 import weakref
 from types import SimpleNamespace
 
-from _bench import Break, Metrics, check, clocked, compared, computed, counted, refuse, run, shared
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
 from _bench import device, everyone, exchange, max_error, rank, ranks, virtual_clock, wire
 
 import torch
@@ -214,7 +214,7 @@ def main(
         "messages_forward": counted(sent.sent_messages),
         "sent_backward": counted(sent_back.sent_bytes),
         "sent_backward_by_head": counted(sent_again.sent_bytes),
-        "kv_block_bytes": shared(computed(kv.nbytes)),
+        "kv_block_bytes": shared(counted(kv.nbytes)),
         "kv_alive": counted(held),
         "kv_alive_by_head": counted(held_by_head),
         "kv_kept": counted(kept),

@@ -40,7 +40,7 @@ Run
 import weakref
 from typing import Literal
 
-from _bench import Break, Metrics, check, clocked, compared, computed, counted, refuse, run, shared
+from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
 from _bench import Flight, broadcast, device, everyone, exchange, max_error, rank, ranks
 from _bench import virtual_clock, wire
 
@@ -233,7 +233,7 @@ def main(
         "messages_forward": counted(out_wire.sent_messages),
         "sent_backward": counted(back_wire.sent_bytes),
         "kv_blocks_held": counted(held),
-        "kv_block_bytes": shared(computed(k.nbytes + v.nbytes)),
+        "kv_block_bytes": shared(counted(k.nbytes + v.nbytes)),
         "work": counted(work),
         "imbalance": shared(counted(most_work * ranks() / pairs)),
         "time_forward": shared(clocked(makespan)),
