@@ -2,11 +2,8 @@
 
 import pytest
 
-from quizkit.lab.catalogue import find
+from .conftest import Run
 
-from .conftest import Run, failed
-
-DEMO = find("dataloader")
 COMPUTE = 3.0
 EVEN = {"slow_every": 0, "reduction": 1.0}
 
@@ -71,14 +68,6 @@ def test_buckets_hide_what_is_ready_early(run: Run) -> None:
         measured = run(2, buckets=buckets, load=0.0, reduction=1.0)["metrics"]
         assert measured["step_deep"] == COMPUTE + exposed
         assert measured["transfer"][0] * measured["step_deep"] == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    if planted.ranks > 1:
-        assert run(planted.ranks - 1, name)["verdict"] == "pass"
 
 
 @pytest.mark.parametrize(

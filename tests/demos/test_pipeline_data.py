@@ -61,22 +61,6 @@ def test_the_right_numbers_in_wrong_places_have_the_right_mean(run: Run) -> None
     assert min(measured["reversed_error"]) > 1
 
 
-BREAKS = {
-    "too-early": ("once: gradients equal one process", 3),
-    "pipeline-as-group": ("once: gradients equal one process", 2),
-    "averaged-again": ("once: gradients equal one process", 2),
-    "sums-the-sum": ("every: gradients equal one process", 2),
-    "skips-a-step": ("copies stay alike", 2),
-}
-
-
-@pytest.mark.parametrize("name", BREAKS)
-def test_a_break_shows_as_declared_and_on_no_fewer_ranks(run: Run, name: str) -> None:
-    expect, ranks = BREAKS[name]
-    assert expect in failed(run(ranks, name))
-    assert failed(run(ranks - 1, name)) == []
-
-
 @pytest.mark.parametrize("name", ["too-early", "pipeline-as-group"])
 def test_as_many_bytes_may_carry_the_wrong_gradient(run: Run, name: str) -> None:
     report = run(4, name)

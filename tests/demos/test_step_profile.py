@@ -4,11 +4,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
-from .conftest import Run, failed
-
-DEMO = find("step-profile")
+from .conftest import Run
 
 pytestmark = pytest.mark.demo
 
@@ -63,14 +59,6 @@ def test_a_drawn_step_is_read_as_by_hand(
     measured = run(1, **args)["metrics"]
     assert (measured["drawn_exposed"], measured["drawn_hidden"]) == (exposed, hidden)
     assert (measured["drawn_step"], measured["drawn_summed"]) == (step, summed)
-
-
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    if planted.ranks > 1:
-        assert run(planted.ranks - 1, name)["verdict"] == "pass"
 
 
 def test_a_wait_in_the_hook_is_early_and_hides_nothing(run: Run) -> None:

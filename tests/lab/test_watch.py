@@ -7,7 +7,9 @@ from quizkit.lab.catalogue import catalogue
 
 def test_every_metric_has_its_unit():
     demos = catalogue().values()
-    bare = [f"{demo.name}: {name}" for demo in demos for name, w in demo.watch.items() if not w.unit]
+    bare = [
+        f"{demo.name}: {name}" for demo in demos for name, w in demo.watch.items() if not w.unit
+    ]
     assert not bare
 
 
