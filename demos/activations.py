@@ -72,9 +72,12 @@ def all_sum(part):
 
 
 # What is done on the way into a linear layer or out of it, and what the gradient needs there.
-OWN, COPY, SUM = (same, same), (same, all_sum), (all_sum, same)
-GATHER, SCATTER = (ring_gather, ring_scatter_sum), (ring_scatter_sum, ring_gather)
-LAYOUTS = {"one": (OWN, OWN), "tp": (COPY, SUM), "sp": (GATHER, SCATTER)}
+OWN = (same, same)
+LAYOUTS = {
+    "one": {"into": OWN, "out_of": OWN},
+    "tp": {"into": (same, all_sum), "out_of": (all_sum, same)},
+    "sp": {"into": (ring_gather, ring_scatter_sum), "out_of": (ring_scatter_sum, ring_gather)},
+}
 
 
 class Parallel(torch.autograd.Function):
@@ -131,15 +134,18 @@ def core(q, k, v, rate, parts):
 
 def layer(x, weights, size, layout, recompute, seen):
     """Attention and MLP, each a norm, a column-parallel product and a row-parallel one."""
-    (into, out_of), parts = LAYOUTS[layout], 1 if layout == "one" else ranks()
-    heads, shards = size.heads // parts, parts if layout == "sp" else 1
+    into, out_of = LAYOUTS[layout]["into"], LAYOUTS[layout]["out_of"]
+    parts = 1 if layout == "one" else ranks()  # of heads and of columns
+    shards = parts if layout == "sp" else 1  # of tokens
+    heads = size.heads // parts
 
     def product(x, weight, into=OWN, out_of=OWN):
         return linear(x, weight) if layout == "one" else Parallel.apply(x, weight, into, out_of)
 
     def norm(x, weights):
         out, *statistics = torch.native_layer_norm(x, x.shape[-1:], *weights, 1e-5)  # pyright: ignore
-        seen.norms += sum(part.nbytes for part in statistics) * torch.is_grad_enabled()
+        if torch.is_grad_enabled():  # else autograd keeps nothing
+            seen.norms += sum(part.nbytes for part in statistics)
         return out
 
     qkv = product(norm(x, weights["norms"][0]), weights["qkv"], into=into)
