@@ -136,13 +136,16 @@ def main(
         refuse(f"parts is {parts} and ones is {ones}: take 2 parts and 1 one, or more")
     if not abs(gradient) <= 60_000:
         refuse(f"gradient is {gradient}: fp16 ends at 65,504, take -60,000 to 60,000")
-    half, wide, fp64 = torch.bfloat16, torch.float32, torch.float64
+    half = torch.bfloat16
+    wide = torch.float32
+    fp64 = torch.float64
     torch.manual_seed(seed + 1000 * rank())
     part = torch.randn(elements, dtype=wide).to(device())
     whole = torch.randint(-(2**40), 2**40, (elements,)).to(device())
 
     # 1. Whose bits are the same?
-    ring, gathered = ring_sum(part), gathered_sum(part)
+    ring = ring_sum(part)
+    gathered = gathered_sum(part)
     everybodys = all_gather(part)
     unlike = unlike_rank_0(ring)
     again = int((bits(ring_sum(part)) != bits(ring)).sum())
@@ -179,9 +182,11 @@ def main(
 
     # 3. A mean in fp16.
     equal = torch.full((elements,), gradient, dtype=torch.float16, device=device())
-    sum_first, divide_first = ring_sum(equal) / n, mean(equal)
+    sum_first = ring_sum(equal) / n
+    divide_first = mean(equal)
     lost = [int((~x.isfinite()).sum()) for x in (sum_first, divide_first)]
-    mean_first, due = divide_first[0].item(), equal[0].item()
+    mean_first = divide_first[0].item()
+    due = equal[0].item()
     overflows = int((~chain([equal] * n).isfinite()).sum())
     check("summed first, it is lost where a chain overflows", lost[0], "==", overflows)
     check("divided first, the mean is finite", lost[1], "==", 0)
@@ -191,7 +196,8 @@ def main(
     # 4. In bf16, what travels is rounded.
     narrow = part.to(half)
     exact = all_reduce(narrow.to(fp64))
-    rounded, sent = {"once": exact.to(half)}, {}
+    rounded = {"once": exact.to(half)}
+    sent = {}
     for name, way in {"ring": ring_sum, "owner": owner_sum, "wide": ring_sum}.items():
         with wire() as counts_sent:
             rounded[name] = way(narrow.to(wide) if name == "wide" else narrow).to(half)

@@ -68,7 +68,8 @@ def halving_doubling(row: Tensor, toll: Toll) -> None:
     reaches = [core >> i for i in range(1, core.bit_length())]  # N/2, N/4, ... 1
     for reach in reaches:
         middle = (low + high) // 2
-        mine, theirs = row[low:middle], row[middle:high]
+        mine = row[low:middle]
+        theirs = row[middle:high]
         if me & reach:  # the upper partner sums up the upper half
             mine, theirs = theirs, mine
         mine += trade(theirs, me ^ reach, toll)
@@ -156,7 +157,8 @@ def descend(pieces: tuple[Tensor, ...], tree: int, toll: Toll) -> list[Flight[No
 
 def relatives(tree: int) -> tuple[list[int], list[int]]:
     """Whom I send my sum to (nobody, for the root), and who sends theirs to me."""
-    n, root = ranks(), power_below(ranks())
+    n = ranks()
+    root = power_below(ranks())
     parents = {place: above(place) for place in range(1, n + 1) if place != root}
     me = (rank() + tree) % n + 1  # one place further in the second tree: leaves turn inner
     up = [parents[me]] if me in parents else []
@@ -184,7 +186,8 @@ def main(
         refuse(f"elements is {elements} and pieces is {pieces}: both start at 1")
     if min(hop_cost, byte_cost) < 0:
         refuse("hop-cost and byte-cost are times: 0 or more")
-    n, core = ranks(), power_below(ranks())
+    n = ranks()
+    core = power_below(ranks())
     torch.manual_seed(seed + 1000 * rank())
     payload = torch.randn(elements, dtype=torch.float64).to(device())
     reference = all_reduce(payload.clone())
@@ -196,7 +199,12 @@ def main(
         "one_tree": (pieces, lambda row, toll: tree_all_reduce(row, 1, pieces, toll)),
         "two_trees": (2 * pieces, lambda row, toll: tree_all_reduce(row, 2, pieces, toll)),
     }
-    size, sent, messages, times, errors, unlike = {}, {}, {}, {}, {}, 0
+    size = {}
+    sent = {}
+    messages = {}
+    times = {}
+    errors = {}
+    unlike = 0
     for name, (parts, algorithm) in algorithms.items():
         row = pad(payload, (0, -elements % parts)).clone()  # equal parts; zeros add nothing
         with wire() as counts, virtual_clock(name, transfer=hop_cost) as clock:

@@ -61,7 +61,8 @@ Toll = Callable[[int, Tensor], object]
 
 def two_level_all_reduce(row: Tensor, per_node: int, toll: Toll) -> None:
     """Inside, across, inside: only a g-th of the payload is ever sent across by one rank."""
-    place, first = rank() % per_node, rank() - rank() % per_node
+    place = rank() % per_node
+    first = rank() - rank() % per_node
     node = range(first, first + per_node)
     rail = range(place, ranks(), per_node)
     chunks = row.chunk(len(node))

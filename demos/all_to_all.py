@@ -103,7 +103,9 @@ def main(
     expected = torchs(parts)
 
     ways = {"pairs": in_pairs, "bruck": bruck, "gather": gather_and_pick, "sum": sum_a_table}
-    sent, messages, errors = {}, {}, []
+    sent = {}
+    messages = {}
+    errors = []
     for name, way in ways.items():
         with wire() as counts:
             result = way(parts)

@@ -129,7 +129,8 @@ def train(name, weights, slope, costs, total, rate, together=1, scaled=False):
             path = weights.expand(total // together + 1, -1).clone()  # room for the server's
             log = torch.empty(total, 3).long()
         time = clock.makespan()
-    path, log = broadcast(path, 0), broadcast(log.to(device()), 0)
+    path = broadcast(path, 0)
+    log = broadcast(log.to(device()), 0)
     return SimpleNamespace(
         path=path, log=log.tolist(), waited=round(waited, 9), time=round(time, 9)
     )
@@ -160,24 +161,29 @@ def main(
     truth = torch.randn(width).double().to(device())
     samples = torch.randn(ranks(), rounds, rows, width).double().to(device())
     noise = torch.randn(ranks(), rounds, rows).double().to(device())
-    targets, total = samples @ truth + 0.1 * noise, workers * rounds
+    targets = samples @ truth + 0.1 * noise
+    total = workers * rounds
     costs = 1 + jitter * torch.rand(ranks(), total).double()
     costs[-1] *= slow
 
     def slope(weights, worker, turn):  # of half the squared error, mean over a mini-batch
-        x, y = samples[worker, turn % rounds], targets[worker, turn % rounds]
+        x = samples[worker, turn % rounds]
+        y = targets[worker, turn % rounds]
         return x.T @ (x @ weights - y) / rows
 
     def loss(weights):
         return ((samples[1:] @ weights - targets[1:]) ** 2).mean().item() / 2
 
-    start, ran, errors = torch.zeros_like(truth), {}, []
+    start = torch.zeros_like(truth)
+    ran = {}
+    errors = []
     for name, together in (("async", 1), ("sync", workers)):
         ran[name] = seen = train(name, start, slope, costs, total, rate, together)
         known = one_process(start, slope, seen.log, rate, together)
         errors.append(max_error(seen.path, known) / max(1, known.abs().max().item()))
         check(f"{name}: weights equal one process", errors[-1], "<", 1e-12)
-    eager, whole = ran["async"], ran["sync"]
+    eager = ran["async"]
+    whole = ran["sync"]
     late = [late for _, _, late in eager.log]
     mine = [(met, late) for worker, met, late in eager.log if worker == rank()]
     # N are under way at each update but the last N - 1 ones: nothing more is handed out.
@@ -191,7 +197,9 @@ def main(
     def pull(weights, *_):  # of half the curvature times the square
         return LADDER.to(weights) * weights
 
-    limits, ones, free = {}, torch.ones_like(LADDER).to(device()), 0 * costs[:, :1]
+    limits = {}
+    ones = torch.ones_like(LADDER).to(device())
+    free = 0 * costs[:, :1]
     kinds = {"async": (1, False), "sync": (workers, False), "scaled": (1, True)}
     for name, (together, scaled) in kinds.items():
         seen = train(name, ones, pull, free, 24 * workers, 1.0, together, scaled)
@@ -232,7 +240,8 @@ def main(
 
 def one_process(weights, slope, log, rate, together=1, prompt=False):
     """The same updates in one place, each gradient at the version it met, or at the newest."""
-    path, turns = [weights], [0] * ranks()
+    path = [weights]
+    turns = [0] * ranks()
     for at in range(0, len(log), together):
         step = torch.zeros_like(weights)
         for worker, version, _ in log[at : at + together]:

@@ -77,7 +77,9 @@ def bounce(row, toll=free):
 
 def shifts(row, toll=free):
     """What a ring does, less its sums: all ranks send to the right at once, 2(N-1) times."""
-    me, n, arriving = rank(), ranks(), torch.empty_like(row)
+    me = rank()
+    n = ranks()
+    arriving = torch.empty_like(row)
     for _ in range(2 * (n - 1)):
         toll(row)
         exchange(row, (me + 1) % n, arriving, (me - 1) % n).wait()
@@ -88,9 +90,11 @@ def ring(row, toll=free):
     me, n = rank(), ranks()
     size = -(-len(row) // n)
     total = torch.cat([row, row.new_zeros(n * size - len(row))])
-    chunks, arriving = total.view(n, size), row.new_empty(size)
+    chunks = total.view(n, size)
+    arriving = row.new_empty(size)
     for step in range(2 * (n - 1)):
-        out, into = chunks[(me - step) % n], chunks[(me - step - 1) % n]
+        out = chunks[(me - step) % n]
+        into = chunks[(me - step - 1) % n]
         toll(out)
         exchange(out, (me + 1) % n, arriving, (me - 1) % n).wait()
         into.copy_(into + arriving if step < n - 1 else arriving)
@@ -102,7 +106,9 @@ def fitted(times, messages):
     # Least squares for alpha p + beta q = 1, which is the line divided by the time it should give.
     p = [messages / time for time in times]
     q = [messages * 8 * size / time for size, time in zip(FITTED, times, strict=True)]
-    pp, pq, qq = dot(p, p), dot(p, q), dot(q, q)
+    pp = dot(p, p)
+    pq = dot(p, q)
+    qq = dot(q, q)
     alpha = (sum(p) * qq - sum(q) * pq) / (pp * qq - pq**2)
     beta = (sum(q) * pp - sum(p) * pq) / (pp * qq - pq**2)
     if beta < 0:  # noise: nothing has a price below 0
@@ -125,7 +131,9 @@ def ring_time(line, elements):
 @contextmanager
 def turn(cores):
     """This rank's turn on its core: after the ranks before it there, who hand it on."""
-    me, n, baton = rank(), ranks(), torch.zeros(1).to(device())
+    me = rank()
+    n = ranks()
+    baton = torch.zeros(1).to(device())
     last = me + (n - 1 - me) // cores * cores
     if me >= cores:
         recv(baton, me - cores, BATON)
@@ -179,7 +187,8 @@ def main(
     repeats: int = 5,  # runs of each kind on the wall clock; their mean counts
 ) -> Metrics:
     """Fit a line on a ping-pong and one on shifts at once; let both predict rings."""
-    n, payload = ranks(), JUDGED[1]
+    n = ranks()
+    payload = JUDGED[1]
     if n < 2:
         refuse("a message needs two ranks: take --ranks 2 or more")
     if cores < 1 or repeats < 1 or beta <= 0 or not 1 <= alpha / beta <= 1e6:
@@ -191,7 +200,8 @@ def main(
     every = [on_the_clock(shifts, size, cores, *prices) for size in FITTED]
     every = fitted(every, 2 * (n - 1))
     time = on_the_clock(ring, payload, cores, *prices, "ring")
-    off_pair, off_all = time / ring_time(pair, payload), time / ring_time(every, payload)
+    off_pair = time / ring_time(pair, payload)
+    off_all = time / ring_time(every, payload)
     check("the ping-pong gives its own price", abs(pair[0] / alpha - 1), "<", 1e-9)
     check("fitted on shifts at once, the line holds", abs(off_all - 1), "<", 1e-9)
     check("off by the ranks on a core", abs(off_pair - -(-n // cores)), "<", 1e-9)

@@ -68,7 +68,8 @@ def ring(row, toll=free, slow_link=1.0):
     right, left = (me + 1) % n, (me - 1) % n
     size = -(-len(row) // n)
     total = torch.cat([row, row.new_zeros(n * size - len(row))])
-    chunks, arriving = total.view(n, size), row.new_empty(size)
+    chunks = total.view(n, size)
+    arriving = row.new_empty(size)
     for step in range(2 * (n - 1)):
         out = chunks[(me - step) % n]
         toll(out, slow_link if right == 0 else 1.0)
@@ -81,7 +82,8 @@ def ring(row, toll=free, slow_link=1.0):
 def tree(row, toll=free):
     """All-reduce: halve the ranks that still hold something, then undo the halving."""
     me, n = rank(), ranks()
-    total, arriving = row.clone(), torch.empty_like(row)
+    total = row.clone()
+    arriving = torch.empty_like(row)
     reaches = [2**k for k in range((n - 1).bit_length())]
     for reach in reaches:
         if me % (2 * reach) == reach:
@@ -105,7 +107,9 @@ def fitted(sizes, times):
     # Least squares for alpha p + beta q = 1, which is the line divided by the time it should give.
     p = [1 / time for time in times]
     q = [size / time for size, time in zip(sizes, times, strict=True)]
-    pp, pq, qq = dot(p, p), dot(p, q), dot(q, q)
+    pp = dot(p, p)
+    pq = dot(p, q)
+    qq = dot(q, q)
     alpha = (sum(p) * qq - sum(q) * pq) / (pp * qq - pq**2)
     beta = (sum(q) * pp - sum(p) * pq) / (pp * qq - pq**2)
     return alpha, beta
@@ -129,7 +133,8 @@ def tree_time(alpha, beta, size):
 
 def crossing(alpha, beta):
     """The payload at which both take as long; 0 where the ring needs no more steps."""
-    n, depth = ranks(), (ranks() - 1).bit_length()
+    n = ranks()
+    depth = (ranks() - 1).bit_length()
     return alpha / beta * (n - 1 - depth) / (depth - (n - 1) / n)
 
 

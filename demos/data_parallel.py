@@ -171,12 +171,16 @@ def main(
 
     if min(batch, width) < 1 or not 1 <= layers <= 8 or not 1 <= steps <= 5:
         refuse("batch and width start at 1; layers lie in 1 to 8, steps in 1 to 5")
-    n, like = ranks(), {"dtype": torch.float64, "device": device()}
+    n = ranks()
+    like = {"dtype": torch.float64, "device": device()}
     model = torch.nn.Sequential(*[Layer(width, width, **like) for _ in range(layers)])
-    inputs, targets = torch.randn(batch, width, **like), torch.randn(batch, width, **like)
+    inputs = torch.randn(batch, width, **like)
+    targets = torch.randn(batch, width, **like)
     truth, true_weights = alone(deepcopy(model), inputs, targets, steps)
 
-    links, errors, scales = Links(n), [0.0], [0.0]
+    links = Links(n)
+    errors = [0.0]
+    scales = [0.0]
     if rank() == 0:
         weights = [weight.detach().clone().requires_grad_() for weight in model.parameters()]
         for true_outputs, true_gradient in truth:
@@ -196,9 +200,12 @@ def main(
         rows, ours, theirs = by_ddp(model, inputs, targets, own)
     ddp_error = max(max_error(each, truth[0][1]) for each in (ours, theirs))
     check("DDP's gradients equal one process", ddp_error, "<", 1e-12)
-    held, psi = everyone(rows), row(model.parameters()).nbytes
-    used, at_root = int((held > 0).sum()), int(held[0])
-    ends, weights_moved = moved.sum(0), moved[KINDS.index("weights")]
+    held = everyone(rows)
+    psi = row(model.parameters()).nbytes
+    used = int((held > 0).sum())
+    at_root = int(held[0])
+    ends = moved.sum(0)
+    weights_moved = moved[KINDS.index("weights")]
     out_and_back = torch.zeros_like(weights_moved)
     out_and_back[0, 1:used] = out_and_back[1:used, 0] = psi
     check("weights go out and gradients back", (weights_moved != out_and_back).sum(), "==", 0)
@@ -232,7 +239,8 @@ def main(
 
 def alone(model, inputs, targets, steps):
     """The truth: the whole batch on one device, torch's SGD."""
-    optimizer, seen = torch.optim.SGD(model.parameters(), lr=RATE), []
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+    seen = []
     for _ in range(steps):
         optimizer.zero_grad()
         outputs = model(inputs)
@@ -244,7 +252,8 @@ def alone(model, inputs, targets, steps):
 
 def by_ddp(model, inputs, targets, links):
     """DDP's gradient: my piece of the batch and a ring, and then torch's own."""
-    n, pieces = ranks(), inputs.chunk(ranks())
+    n = ranks()
+    pieces = inputs.chunk(ranks())
     held = [len(piece) for piece in pieces] + [0] * (n - len(pieces))
     mine = slice(sum(held[: rank()]), sum(held[: rank() + 1]))
     weights = [weight.detach().clone().requires_grad_() for weight in model.parameters()]

@@ -135,7 +135,8 @@ def update(model, momentum):
 def train(model, momentum, inputs, labels, steps):
     """My steps; the first outputs, and the gradients by which all ranks updated."""
     replica = Replica(model)
-    outputs, gradients = [], []
+    outputs = []
+    gradients = []
     for _ in range(steps):
         model.zero_grad()
         outputs.append(replica(inputs))
@@ -159,7 +160,8 @@ def main(
 
     if min(tokens, width) < 1 or extra < 0 or classes < 2 or not 1 <= steps <= 20:
         refuse("tokens and width start at 1, extra at 0, classes at 2; steps lie in 1 to 20")
-    n, slots = ranks(), tokens + extra
+    n = ranks()
+    slots = tokens + extra
     inputs = torch.randn(n, slots, width, dtype=torch.float64).to(device())
     labels = torch.randint(classes, (n, slots)).to(device())
     labels[1:, tokens:] = PAD
@@ -229,7 +231,8 @@ def main(
 def alone(model, inputs, labels, steps):
     """The truth: the tokens of all ranks on one process, one mean over them, torch's SGD."""
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=MOMENTUM)
-    outputs, gradients = [], []
+    outputs = []
+    gradients = []
     for _ in range(steps):
         optimizer.zero_grad()
         outputs.append(model(inputs))

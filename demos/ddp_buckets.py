@@ -123,7 +123,8 @@ def send_to_all(row):
 
 def assign(order, sizes, caps):
     """Fill buckets in this order; one is closed as soon as it holds its cap or more."""
-    buckets, held = [[]], 0
+    buckets = [[]]
+    held = 0
     for tensor in order:
         buckets[-1].append(tensor)
         held += sizes[tensor]
@@ -179,7 +180,8 @@ class Clocked(Reducer):
 
     def finish(self):
         """Sums follow one another on a stream of their own: what outlasts backward is exposed."""
-        backward_end, lane = self.clock.now, self.clock.schedule
+        backward_end = self.clock.now
+        lane = self.clock.schedule
         self.clock.schedule = f"{lane}, sums"
         super().finish()
         self.clock.schedule = lane
@@ -214,7 +216,8 @@ def main(
         refuse(f"a weight is rows of {ROW} bytes: take a unit of {-(-max(unit, 1) // ROW) * ROW}")
     if not (0.001 <= backward_time <= 1e6 and 0 <= comm_time <= 1e6):
         refuse("backward-time is 0.001 to 1000000, comm-time 0 to 1000000")
-    n, caps = ranks(), (first * unit, cap * unit)
+    n = ranks()
+    caps = (first * unit, cap * unit)
     model = Branches(tensors, size * unit // ROW)
     x = torch.randn(n, 4, WIDTH, dtype=torch.float64).to(device())
     sizes = [size * unit] * tensors
@@ -223,7 +226,8 @@ def main(
         forward.reverse()
     model(x.flatten(0, 1), forward).square().mean().backward()
     truth = model.gradient()
-    errors, overtaken = [], []
+    errors = []
+    overtaken = []
 
     def backward(name, buckets, orders, backward_time, comm_time):
         """One backward, in which rank r runs the branches in orders[r]."""
@@ -242,7 +246,8 @@ def main(
         return reducer
 
     times = backward_time, comm_time if n > 1 else 0.0
-    alike, one_bucket = [forward] * n, [[*range(tensors)]]
+    alike = [forward] * n
+    one_bucket = [[*range(tensors)]]
     registered = backward("registered", as_registered(model.weights, caps), alike, *times)
     whole = backward("whole", one_bucket, alike, *times)
     rebuilt = backward("rebuilt", rebuild(whole.arrived, sizes, caps), alike, *times)
@@ -324,8 +329,11 @@ def by_torch(model, x, order, caps, **options):
 
     before = dist._DEFAULT_FIRST_BUCKET_BYTES, getattr(ddp, "_DEFAULT_BUCKET_CAP_MB", 25)
     # Defaults of 1 and 25 MiB give way to smaller ones, which are quicker to look at.
-    dist._DEFAULT_FIRST_BUCKET_BYTES, ddp._DEFAULT_BUCKET_CAP_MB = caps[0], caps[-1] / 2**20
-    replica, seen, shared_by = deepcopy(model).to(place), [], []
+    dist._DEFAULT_FIRST_BUCKET_BYTES = caps[0]
+    ddp._DEFAULT_BUCKET_CAP_MB = caps[-1] / 2**20
+    replica = deepcopy(model).to(place)
+    seen = []
+    shared_by = []
     number = {weight: i for i, weight in enumerate(replica.weights)}
     if "find_unused_parameters" in options:  # it warns if it finds none
         replica.unused = torch.nn.Parameter(torch.empty(0, dtype=torch.float64, device=place))

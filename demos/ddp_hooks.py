@@ -142,7 +142,10 @@ def main(
     torch.manual_seed(1 + rank())
     other = Tied(width) if rank() else alone
 
-    errors, drifts, sent, gradients = {}, {}, {}, {}
+    errors = {}
+    drifts = {}
+    sent = {}
+    gradients = {}
     calls = 0
     for name, kind, each in (
         ("kept_last", HandMade, False),

@@ -56,7 +56,9 @@ RATE, MOMENTUM, DECAY = 0.1, 0.9, 0.01
 
 def reached(output):
     """The weights that a backward from this output will come to."""
-    found, seen, open_ends = set(), set(), [output.grad_fn]
+    found = set()
+    seen = set()
+    open_ends = [output.grad_fn]
     while open_ends:
         node = open_ends.pop()
         if node is None or node in seen:
@@ -79,7 +81,8 @@ class HandMade:
     def prepare(self, output):
         """Before backward: what will not come is ready, with zeros; what nobody has is marked."""
         self.turn = 0  # whose sum is next: weights take turns, alike on all ranks
-        self.ready, self.sums = set(), {}
+        self.ready = set()
+        self.sums = {}
         self.used = reached(output)
         marks = torch.tensor([float(w in self.used) for w in self.weights], device=device())
         self.users = dict(zip(self.weights, all_reduce(marks).tolist(), strict=True))
@@ -119,8 +122,11 @@ def main(
     skips = [{"nobody": False, "one": r == n - 1, "all": True}[skip] for r in range(n)]
     samples = torch.randn(steps, n, rows, width, dtype=torch.float64).to(device())
     alone = Branching(width)
-    ours, start = deepcopy(alone), deepcopy(alone)
-    hand, speeds, ours_speeds = HandMade(ours), at_rest(alone), at_rest(ours)
+    ours = deepcopy(alone)
+    start = deepcopy(alone)
+    hand = HandMade(ours)
+    speeds = at_rest(alone)
+    ours_speeds = at_rest(ours)
     grad_error = 0.0
     for batch in samples:
         alone.zero_grad()
@@ -145,10 +151,12 @@ def main(
     check("weights equal one process", weights_gap, "<", 1e-12)
 
     place = torch.device("cpu") if dist.get_backend() == "gloo" else device()
-    away, x = deepcopy(start).to(place), samples.to(place)
+    away = deepcopy(start).to(place)
+    x = samples.to(place)
     # A weight that is never used: without one, DDP warns that it was told to look for some.
     away.nothing = torch.nn.Parameter(torch.empty(0, dtype=torch.float64, device=place))
-    module, torch_speeds = in_ddp(away, find_unused_parameters=True), at_rest(away)
+    module = in_ddp(away, find_unused_parameters=True)
+    torch_speeds = at_rest(away)
     for batch in x:
         module.zero_grad()
         module(batch[me], skips[me]).square().mean().backward()
@@ -228,7 +236,9 @@ def in_ddp(model, **options):
 
 def torch_raises(model, x, skip, **options):
     """The forward at which DDP raises, all-reduces in the first backward, and its gradients."""
-    replica, sums, first = deepcopy(model), [], []
+    replica = deepcopy(model)
+    sums = []
+    first = []
     module = in_ddp(replica, **options)
 
     def hook(_, bucket):

@@ -74,7 +74,8 @@ def weighed(gradient, share):
 
 def step(model, batch, mine, speed, clock):
     """Forward and backward at my speed, the sum over all ranks, the update."""
-    inputs, targets = batch[0][mine], batch[1][mine]
+    inputs = batch[0][mine]
+    targets = batch[1][mine]
     clock.spend(len(mine) / speed / 3, "F0")
     outputs = model(inputs)
     clock.spend(len(mine) / speed * 2 / 3, "B0")
@@ -131,7 +132,10 @@ def main(
     true_gradients, true_weights = alone(deepcopy(origin), rows, steps)
     true_outputs = origin(rows[0]).detach()
 
-    idle, time, worked, errors = {}, {}, {}, []
+    idle = {}
+    time = {}
+    worked = {}
+    errors = []
     plans = {"equal": even(batch, speeds), "dealt": deal(batch, speeds)}
     for name, held in plans.items():
         model = deepcopy(origin)
@@ -211,7 +215,8 @@ def from_rank_0(tensor):
 
 def alone(model, batch, steps):
     """The truth: the whole batch on one process, torch's SGD."""
-    optimizer, gradients = torch.optim.SGD(model.parameters(), lr=RATE), []
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+    gradients = []
     for _ in range(steps):
         mse_loss(model(batch[0]), batch[1]).backward()
         gradients.append(torch.cat([weight.grad.flatten() for weight in model.parameters()]))

@@ -168,11 +168,14 @@ def main(
     blocks = [Layer(width, width, **like) for _ in range(2)]
     sizes = [rows + i * growth for i in range(microbatches)]
     shape = ranks(), sum(sizes), width
-    inputs, targets = torch.randn(*shape, **like), torch.randn(*shape, **like)
+    inputs = torch.randn(*shape, **like)
+    targets = torch.randn(*shape, **like)
     gradient, weights = alone(deepcopy(blocks), inputs, targets, steps)
     mine = inputs[rank()].split(sizes), targets[rank()].split(sizes)
 
-    ran, errors, drifts = {}, [], []
+    ran = {}
+    errors = []
+    drifts = []
     psi = gradient.nbytes
     for mode in MODES:
         replica = Replica(torch.nn.Sequential(*deepcopy(blocks)))
@@ -195,7 +198,8 @@ def main(
         with replica.no_sync():
             pass
         check("no_sync within no_sync: the outer one still holds", replica.syncing, "==", False)
-    every, once = ran["every"], ran["once"]
+    every = ran["every"]
+    once = ran["once"]
     for mode, rounds in zip(MODES, (microbatches, 1, 0, 1, microbatches), strict=True):
         check(f"{mode}: rounds a step", ran[mode].rounds, "==", rounds)
     found = everyone([once.sent, max(errors)])
@@ -245,7 +249,8 @@ def with_torch(block, mode, inputs, targets, steps):
 
 def alone(blocks, inputs, targets, steps):
     """One process on the global batch: the first gradient, the weights at the end."""
-    model, gradients = torch.nn.Sequential(*blocks), []
+    model = torch.nn.Sequential(*blocks)
+    gradients = []
     for _ in range(steps):
         gradients.append(torch.cat(one_process(blocks, inputs, targets)))
         weights = parameters_to_vector(model.parameters()).detach()

@@ -155,7 +155,8 @@ def main(
     dataset = TensorDataset(*data)
 
     # What the sampler deals, against torch's own.
-    differences, orders = 0, {}
+    differences = 0
+    orders = {}
     for mixed in (False, True):
         theirs = DistributedSampler(dataset, n, me, mixed, seed, drop_last)
         for epoch in (0, 1, 2):
@@ -165,7 +166,8 @@ def main(
             differences += orders[mixed, epoch] != list(theirs)
     check("the same samples as torch's sampler", differences, "==", 0)
     dealt = seen(samples, orders[True, 1])
-    slots, first = int(dealt.sum()), orders[True, 0]
+    slots = int(dealt.sum())
+    first = orders[True, 0]
     check("none is left out but by drop-last", never(dealt), "==", drop_last * (samples % n))
 
     stale = DistributedSampler(dataset, n, me, seed=seed, drop_last=drop_last)
@@ -176,7 +178,8 @@ def main(
     real = [slot for slot in deal(samples, me, n) if slot < samples]
     seeds = seen(samples, look_up(shuffle(samples, seed + 1000 * me, 0), real))
     check("own seeds repeat as many as they miss", again(seeds), "==", never(seeds))
-    order, own = shuffle(samples, seed, 0), shuffle(samples, seed + 1000 * me, 0)
+    order = shuffle(samples, seed, 0)
+    own = shuffle(samples, seed + 1000 * me, 0)
     distinct = [samples - never(seen(samples, each[:batch])) for each in (first, order, own)]
     alike = slope(data[1].new_ones(4), data, order[:batch])
     gained = max_error(all_reduce(alike.clone()) / n, alike)
@@ -191,10 +194,12 @@ def main(
     check("an evaluation counts each sample once", accuracy, "==", (samples - mistakes) / samples)
 
     # The run stops in the middle of epoch 1 and goes on.
-    order, other = shuffle(samples, seed, 1), shuffle(samples, seed, 0)
+    order = shuffle(samples, seed, 1)
+    other = shuffle(samples, seed, 0)
     done = [*deal(samples, me, before)[: stop * batch]] if me < before else []
     position = int(everyone(sum(slot < samples for slot in done)).sum())
-    anew, rest = resume(samples, me, 0, after), resume(samples, me, position, after)
+    anew = resume(samples, me, 0, after)
+    rest = resume(samples, me, position, after)
     ways = {"restart": (anew, order), "skip": (anew[stop * batch :], order)}
     ways |= {"stale": (rest, other), "global": (rest, order)}
     tallies = {}

@@ -139,7 +139,8 @@ def main(
     # A row of numbers, two on each rank.
     row = torch.arange(n, **like)[:, None] * apart + torch.tensor([0, 2 * spread], **like)
     _, row_means, row_variances = parts = gather(row[me][:, None])
-    row_whole, wanted = join(*parts)[2], row.var(correction=0)[None]
+    row_whole = join(*parts)[2]
+    wanted = row.var(correction=0)[None]
     check("the row's variance is torch's", apart_by(row_whole, wanted), "<", 1e-12)
 
     # A model with a norm in it. All ranks draw everything, so that any can be the one process.
@@ -156,7 +157,8 @@ def main(
         drawn = [torch.randn(size, width, **like) * spread for size in sizes]
         return [each + apart * place for place, each in enumerate(drawn)]
 
-    inputs, targets = draw(), [torch.randn(size, width, **like) for size in sizes]
+    inputs = draw()
+    targets = [torch.randn(size, width, **like) for size in sizes]
     whole = pass_through(one, torch.cat(inputs), torch.cat(targets), sum(sizes))
     ours = pass_through(synced, inputs[me], targets[me], sum(sizes))
     out, taken = (part.split(sizes)[me] for part in whole[:2])
@@ -193,7 +195,8 @@ def main(
 
     # What plain DDP makes of the running mean.
     batches = [draw() for _ in range(steps)]
-    mine, norm = [batch[me] for batch in batches], BatchNorm1d(width, **like)
+    mine = [batch[me] for batch in batches]
+    norm = BatchNorm1d(width, **like)
     alone = walk(norm, mine, before=lambda norm: norm)
     ddp = walk(norm, mine, before=lambda norm: broadcast(norm.running_mean, 0))
     check("DDP copies rank 0's statistics", apart_by(ddp, walk_ddp(norm, mine)), "<", 1e-12)

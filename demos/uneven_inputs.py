@@ -90,7 +90,8 @@ def train_join(model, batches, by_active):
 
 def train_weighted(model, batches):
     """A missing batch weighs nothing, any other as much as it has samples."""
-    steps, gradients = int(everyone(len(batches)).max()), []
+    steps = int(everyone(len(batches)).max())
+    gradients = []
     for step in range(steps):
         mine = step < len(batches)
         batch = batches[step if mine else 0]  # some batch, so that all make the same calls
@@ -154,14 +155,16 @@ def main(
     batches = everything[me]
     last = everyone(len(batches)).argmax()
 
-    lone, errors = {}, {}
+    lone = {}
+    errors = {}
     for by in ("all", "active"):
         mine, theirs, one = (deepcopy(model) for _ in range(3))
         joined, shadowed, active, applied, left = train_join(mine, batches, by == "active")
         gradient, weights = train_torch(theirs, batches, by == "active")
         truth, means = alone(one, everything, by)
         ends = broadcast(left.clone(), int(last))
-        behind, after = max_error(left, ends), max_error(flat(mine), ends)
+        behind = max_error(left, ends)
+        after = max_error(flat(mine), ends)
         errors[by] = max_error(flat(mine), weights)
         check(f"by {by}: Join leaves what torch's leaves", errors[by], "<", 1e-12)
         check(f"by {by}: Join equals one process", max_error(flat(mine), truth), "<", 1e-12)
@@ -170,7 +173,8 @@ def main(
         for who, last_one in ((by, applied), (f"torch_{by}", gradient)):
             lone[who] = (everyone(last_one.norm().item())[last] / means[-1].norm()).item()
 
-    mine, one = deepcopy(model), deepcopy(model)
+    mine = deepcopy(model)
+    one = deepcopy(model)
     first = train_weighted(mine, batches)
     truth, gradient = alone_whole(one, everything)
     errors["weighted"] = max_error(flat(mine), truth)
@@ -179,7 +183,8 @@ def main(
     alike = torch.stack([slope(model, each[0]) for each in everything]).mean(0)
 
     # Last, so that a rank that does not stop with the others is waited for and by nobody matched.
-    mine, one = deepcopy(model), deepcopy(model)
+    mine = deepcopy(model)
+    one = deepcopy(model)
     steps = train_fewest(mine, batches)
     truth, _ = alone(one, [each[:fewest] for each in everything], "all")
     check("fewest equals one process", max_error(flat(mine), truth), "<", 1e-12)
@@ -211,7 +216,8 @@ def train_torch(model, batches, by_active):
 
     # gloo takes a tensor from host memory only.
     place = torch.device("cpu") if torch.distributed.get_backend() == "gloo" else device()
-    ddp, gradient = DistributedDataParallel(deepcopy(model).to(place)), None
+    ddp = DistributedDataParallel(deepcopy(model).to(place))
+    gradient = None
     with Join([ddp], divide_by_initial_world_size=not by_active):
         for inputs, targets in batches:
             mse_loss(ddp(inputs.to(place)), targets.to(place)).backward()
