@@ -77,7 +77,7 @@ def prove(
     record = shipped(demos)
     wanted = distinct(questions, demos, mutate)
     with remembered(demos) as kept:
-        missing = wanted if fresh else [each for each in wanted if not kept.get(each)]
+        missing = wanted if fresh else [each for each in wanted if each not in kept]
         with Lanes(lanes_for(len(missing))) as lanes:
             run = keeping(on_lanes(lanes, demos, missing, deadline), kept, fresh)
             court = Court(demos, run if fresh else falling_back(run, record))

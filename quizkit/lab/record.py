@@ -19,7 +19,7 @@ from quizkit import safe_file
 from quizkit.errors import LabError
 from quizkit.lab.content import content
 from quizkit.lab.demo import Demo
-from quizkit.lab.report import SCHEMA, Failure, Origin, Report, Scalar, Setting, Timeline
+from quizkit.lab.report import SCHEMA, Failure, Origin, Report, Scalar, Setting
 
 KEPT = "quizkit/record/1"
 _LARGEST = 1 << 25  # bytes of a demo's file
@@ -72,6 +72,11 @@ class Record:
         self._torch = torch
         self._files: dict[str, _File] = {}
         self._reading = Lock()  # several runs may be under way at once
+
+    def __contains__(self, setting: Setting) -> bool:
+        """Whether there is a line for such a run; only `get` knows whether it can be read."""
+        demo = self.demos[setting.demo]
+        return _key(demo.filled(setting)) in self._file(demo).runs
 
     def get(self, setting: Setting) -> Report | None:
         """The report of a run like this one, if one is kept that would come out the same now."""
@@ -266,8 +271,3 @@ def _report(name: str, made: Made, line: Line, origin: Origin) -> Report | None:
         return replace(Report.from_json(said), origin=origin)
     except (LabError, KeyError, TypeError, ValueError):
         return None
-
-
-def without_timeline(report: Report) -> Report:
-    """What is enough to judge by, without the pictures."""
-    return replace(report, timeline=Timeline(report.timeline.clock))

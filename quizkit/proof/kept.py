@@ -7,7 +7,7 @@ from quizkit import paths
 from quizkit.errors import QuizkitError
 from quizkit.lab.content import torch_version
 from quizkit.lab.demo import Demo
-from quizkit.lab.record import Record, without_timeline
+from quizkit.lab.record import Record
 from quizkit.lab.report import Report, Setting
 from quizkit.proof.prove import NOT_HERE, Runner
 
@@ -56,7 +56,7 @@ def keeping(run: Runner, kept: Record, fresh: bool = False) -> Runner:
             return found
         report = run(wanted)
         if is_sound(report, kept.demos[report.demo]):
-            kept.put(without_timeline(report))
+            kept.put(report)
         return report
 
     return answer

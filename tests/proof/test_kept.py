@@ -81,6 +81,21 @@ def test_an_unchanged_proof_is_not_run_again_unless_it_is_to_be_fresh(
     assert len(bench.made) == 6
 
 
+def test_what_is_remembered_shows_all_that_the_run_did(
+    bench: Bench, demos: dict[str, Demo], question: Read
+):
+    # Evidence is held against the order of events, not against metrics alone.
+    event = {"schedule": "gpipe", "rank": 0, "name": "F0", "start": 0.0, "end": 1.0}
+    bench.more = {"timeline": {"clock": "virtual", "events": [event]}}
+    shown: list[Report] = []
+    for _ in range(2):
+        result = prove(bench, demos, NUMERIC, question, fresh=False)
+        assert result.judgement is not None
+        shown.append(result.judgement.runs[0].report)
+    assert [each.origin for each in shown] == ["ran", "cached"]
+    assert shown[0].timeline == shown[1].timeline
+
+
 def test_what_fails_runs_again(bench: Bench, demos: dict[str, Demo], question: Read):
     bench.more = {"verdict": "fail"}
     for _ in range(2):
