@@ -1,7 +1,6 @@
-"""Every answer of the shipped bank is held against its run, and every key is changed once."""
+"""Drafts, and `prove` as it is called. The gate itself proves the whole shipped bank with it."""
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,42 +11,18 @@ import pytest
 from quizkit.bank.model import KINDS, Kind
 from quizkit.bank.reader import Bank
 from quizkit.bank.template import template
+from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import catalogue
-from quizkit.lab.lanes import Lanes, lanes_for
-from quizkit.paths import QUESTIONS
-from quizkit.proof.prove import Court, distinct, on_lanes
+from quizkit.proof.prove import Court, on_bench
 
 pytestmark = pytest.mark.demo
-# By name alone: to read them all would keep every run waiting, this one or not.
-FILES = [path for path in sorted(QUESTIONS.glob("*/*.yaml")) if path.name[0] != "_"]
-PROVABLE = [
-    f"{path.parent.name}/{path.stem}"
-    for path in FILES
-    if re.search("^proof:", path.read_text(encoding="utf-8"), re.MULTILINE)
-]
 
 
 @pytest.fixture(scope="module")
-def court(shipped: Bank, request: pytest.FixtureRequest) -> Iterator[Court]:
-    """All that the tests to come will ask for is begun at once, side by side."""
-    params = [getattr(each, "callspec", None) for each in request.session.items]
-    asked = [each.params.get("name") for each in params if each]
-    questions = [shipped.questions[name] for name in PROVABLE if name in asked]
+def court() -> Iterator[Court]:
     demos = catalogue()
-    with Lanes(lanes_for(len(questions))) as lanes:
-        yield Court(demos, on_lanes(lanes, demos, distinct(questions, demos, mutated=True)))
-
-
-def test_every_proof_is_among_them(shipped: Bank):
-    assert {*PROVABLE} == {name for name, each in shipped.questions.items() if each.proof}
-
-
-@pytest.mark.parametrize("name", PROVABLE)
-def test_the_key_hangs_on_the_run(court: Court, shipped: Bank, name: str):
-    question = shipped.questions[name]
-    result = court.prove(question)
-    assert result.status == "proved", result.reasons
-    assert court.mutate(question).survived == ()
+    with Bench() as bench:
+        yield Court(demos, on_bench(bench, demos))
 
 
 @pytest.mark.parametrize("kind", KINDS)
