@@ -12,6 +12,7 @@ import math
 import operator
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from quizkit.bank.functions import FUNCTIONS, Number, Value, is_number, kind_of
 from quizkit.calc import sheets
@@ -20,6 +21,8 @@ from quizkit.near import nearest
 LONGEST_SOURCE = 600
 DEEPEST_NESTING = 40
 LARGEST_BITS = 4096
+
+Meaning = Callable[[Mapping[str, Value]], Value]
 
 
 class FormulaError(ValueError):
@@ -42,7 +45,7 @@ class Formula:
 
     def __call__(self, values: Mapping[str, Value]) -> Value:
         """The value. Raises FormulaError where there is none (missing name, NaN, wrong shape)."""
-        return _value(self.tree, values)
+        return _compiled(self.tree)(values)
 
     def number(self, values: Mapping[str, Value]) -> Number:
         """The value, which has to be a number."""
@@ -135,40 +138,52 @@ def _keywords(name: str) -> Collection[str]:
     raise FormulaError(f"unknown function `{name}`; did you mean `{hint}`?")
 
 
-def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:
+@lru_cache(maxsize=8192)
+def _compiled(node: ast.AST) -> Meaning:
+    """A part as a function of the names: a tree is walked once, and its value asked for often."""
     match node:
         case ast.Constant(value=value) if isinstance(value, (bool, int, float, str)):
-            return _finite(value, node)
+            constant = _finite(value, node)
+            return lambda values: constant
         case ast.Name(id=name):
-            if name not in values:
-                raise FormulaError(f"`{name}` is not known here")
-            return _finite(values[name], node)
+            return lambda values: _named(name, values, node)
         case ast.BinOp(left, op, right):
-            return _arithmetic(op, _value(left, values), _value(right, values), node)
+            return _arithmetic(op, _compiled(left), _compiled(right), node)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return not _truth(_value(operand, values), operand)
+            negated = _compiled(operand)
+            return lambda values: not _truth(negated(values), operand)
         case ast.UnaryOp(op, operand):
-            number = _number(_value(operand, values), operand)
-            return -number if isinstance(op, ast.USub) else number
+            sign, signed = (-1 if isinstance(op, ast.USub) else 1), _compiled(operand)
+            return lambda values: sign * _number(signed(values), operand)
         case ast.BoolOp(op, parts):
-            wanted = isinstance(op, ast.Or)
+            wanted, each = isinstance(op, ast.Or), [(_compiled(part), part) for part in parts]
             # Lazy, like Python's: `n > 1 and sent[1] > 0` is fine with one rank.
-            return any(_truth(_value(p, values), p) is wanted for p in parts) is wanted
+            return lambda values: any(_truth(f(values), p) is wanted for f, p in each) is wanted
         case ast.Compare(left, ops, comparators):
-            sides = [_value(side, values) for side in (left, *comparators)]
-            pairs = zip(ops, sides, sides[1:], strict=False)
-            return all(_compare(op, a, b, node) for op, a, b in pairs)
+            return _comparison(ops, [_compiled(side) for side in (left, *comparators)], node)
         case ast.IfExp(test, body, orelse):
-            return _value(body if _truth(_value(test, values), test) else orelse, values)
+            decides, yes, no = _compiled(test), _compiled(body), _compiled(orelse)
+            return lambda values: (yes if _truth(decides(values), test) else no)(values)
         case ast.List(elts=items):
-            return [_element(_value(item, values), item) for item in items]
+            elements = [(_compiled(item), item) for item in items]
+            return lambda values: [_element(f(values), item) for f, item in elements]
         case ast.Subscript(value=target, slice=index):
-            return _item(_value(target, values), _value(index, values), node)
+            whole, place = _compiled(target), _compiled(index)
+            return lambda values: _item(whole(values), place(values), node)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
-            named = {str(k.arg): _value(k.value, values) for k in keywords}
-            return _call(name, [_value(arg, values) for arg in args], named, node)
+            given = [_compiled(arg) for arg in args]
+            named = [(str(k.arg), _compiled(k.value)) for k in keywords]
+            return lambda values: _call(
+                name, [f(values) for f in given], {k: f(values) for k, f in named}, node
+            )
         case _:
             raise AssertionError(f"unchecked node {ast.dump(node)}")
+
+
+def _named(name: str, values: Mapping[str, Value], node: ast.AST) -> Value:
+    if name not in values:
+        raise FormulaError(f"`{name}` is not known here")
+    return _finite(values[name], node)
 
 
 def _finite(value: Value, node: ast.AST) -> Value:
@@ -223,15 +238,29 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Number, Number], bool]] = {
 }
 
 
-def _arithmetic(op: ast.operator, left: Value, right: Value, node: ast.BinOp) -> Value:
-    a, b = _number(left, node.left), _number(right, node.right)
-    try:
-        result = _power(a, b) if isinstance(op, ast.Pow) else _BINARY[type(op)](a, b)
-    except (ZeroDivisionError, OverflowError) as error:
-        raise FormulaError(f"`{ast.unparse(node)}`: {error}") from error
-    if isinstance(result, int) and result.bit_length() > LARGEST_BITS:
-        raise FormulaError(f"`{ast.unparse(node)}` is too large")
-    return _finite(result, node)
+def _arithmetic(op: ast.operator, left: Meaning, right: Meaning, node: ast.BinOp) -> Meaning:
+    work = _power if isinstance(op, ast.Pow) else _BINARY[type(op)]
+
+    def worked(values: Mapping[str, Value]) -> Value:
+        a, b = _number(left(values), node.left), _number(right(values), node.right)
+        try:
+            result = work(a, b)
+        except (ZeroDivisionError, OverflowError) as error:
+            raise FormulaError(f"`{ast.unparse(node)}`: {error}") from error
+        if isinstance(result, int) and result.bit_length() > LARGEST_BITS:
+            raise FormulaError(f"`{ast.unparse(node)}` is too large")
+        return _finite(result, node)
+
+    return worked
+
+
+def _comparison(ops: list[ast.cmpop], sides: list[Meaning], node: ast.AST) -> Meaning:
+    def compared(values: Mapping[str, Value]) -> bool:
+        found = [side(values) for side in sides]
+        pairs = zip(ops, found, found[1:], strict=False)
+        return all(_compare(op, a, b, node) for op, a, b in pairs)
+
+    return compared
 
 
 def _power(base: Number, exponent: Number) -> Number:

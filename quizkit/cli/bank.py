@@ -182,7 +182,8 @@ def _problems(folder: Path, chosen: set[str] | None) -> tuple[list["Problem"], i
     from quizkit.lab.catalogue import catalogue
     from quizkit.proof.exhibits import evidence_problems
     from quizkit.proof.shows import shows_problems
-    from quizkit.proof.static import thin_proof, wrong_names
+    from quizkit.proof.static import wrong_names
+    from quizkit.proof.thin import thin_proof
 
     # Follow-ups and myths may point into other topics, so all of it is read in any case.
     whole = Bank.load(folder)

@@ -48,6 +48,9 @@ def prove(
             help="Run everything anew; with --all also compare it with the record that ships.",
         ),
     ] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="With --mutate: run each proof in other regimes too.")
+    ] = False,
     bank: Banks = None,
     deadline: Annotated[
         float, typer.Option(metavar="SECONDS", help="The longest that one run may take.")
@@ -75,7 +78,7 @@ def prove(
     mutations: list[Mutation] = []
     demos = catalogue()
     record = shipped(demos)
-    wanted = distinct(questions, demos, mutate)
+    wanted = distinct(questions, demos, mutate, mutate and deep)
     with remembered(demos) as kept:
         missing = wanted if fresh else [each for each in wanted if each not in kept]
         with Lanes(lanes_for(len(missing))) as lanes:
@@ -87,7 +90,7 @@ def prove(
                 if not json:
                     _say_result(result, bool(ids), spoken)
                 if mutate and result.status == "proved":
-                    mutations.append(court.mutate(question))
+                    mutations.append(court.mutate(question, deep))
                     if not json:
                         _say_mutation(mutations[-1], spoken)
     made = {s: each for s, each in court.reports.items() if isinstance(each, Report)}
@@ -99,19 +102,24 @@ def prove(
         origin: sum(report.origin == origin for report in made.values())
         for origin in get_args(Origin)
     }
+    # Among those that are proved: parts of their keys rest on no run.
+    counts["in_part"] = sum(
+        bool(result.status == "proved" and result.parts and not result.parts.whole)
+        for result in results
+    )
+    survivors = sum(len(each.survived) for each in mutations)
     if json:
-        _print_json(counts, runs, results, mutations, problems, compared)
+        _print_json(counts, runs, results, mutations, problems, compared, spoken)
     else:
         for problem in problems:
             typer.echo(problem, err=True)
         _say_counts(counts, runs, spoken)
         if mutations:
             killed = sum(each.killed for each in mutations)
-            survived = sum(len(each.survived) for each in mutations)
-            tell(say("prove.mutants", spoken, killed=killed, survived=survived), err=True)
+            tell(say("prove.mutants", spoken, killed=killed, survived=survivors), err=True)
         if compared:
             _say_comparison(compared, spoken)
-    wrong = counts["failed"] or problems or (compared and not compared.holds)
+    wrong = counts["failed"] or survivors or problems or (compared and not compared.holds)
     # Borne out by a record alone, a question was not held against a run.
     raise typer.Exit(1 if wrong else 3 if counts["skipped"] or counts["recorded"] else 0)
 
@@ -148,12 +156,9 @@ def _chosen(
 
 def _say_result(result: "Result", numbers: bool, lang: "Lang") -> None:
     """The outcome; with `numbers`, or where it failed, what each run measured."""
-    from quizkit.words import say
-
-    word = say(f"prove.{result.status}", lang)
-    typer.echo(f"{word}  {result.question}", err=True)
+    typer.echo(f"{_outcome(result, lang)}  {result.question}", err=True)
     for reason in result.reasons:
-        typer.echo(f"        {reason}", err=True)
+        typer.echo(f"        {reason[lang]}", err=True)
     if result.judgement is None or not (numbers or result.status == "failed"):
         return
     for run in result.judgement.runs:
@@ -163,6 +168,17 @@ def _say_result(result: "Result", numbers: bool, lang: "Lang") -> None:
             value, how = run.report.metrics[name], run.report.how[name]
             shown = [*value] if isinstance(value, tuple) else value
             typer.echo(f"        {bound or '-'}: {name} = {shown} ({how})", err=True)
+
+
+def _outcome(result: "Result", lang: "Lang") -> str:
+    """How it ended; `proved` alone is said only of all parts of a key."""
+    from quizkit.words import say
+
+    word, parts = say(f"prove.{result.status}", lang), result.parts
+    if result.status not in ("proved", "recorded") or parts is None or parts.whole:
+        return word
+    said = {"word": word.strip(), "proved": parts.proved, "of": parts.of}
+    return say(f"prove.{parts.kind}", lang, **said)
 
 
 def _say_mutation(mutation: "Mutation", lang: "Lang") -> None:
@@ -225,8 +241,10 @@ def _print_json(
     mutations: list["Mutation"],
     problems: list[str],
     compared: "Comparison | None",
+    lang: "Lang",
 ) -> None:
     import json
+    from dataclasses import asdict
 
     from quizkit.lab.report import plain
 
@@ -234,8 +252,10 @@ def _print_json(
     rows: list[dict[str, Any]] = []
     for result in results:
         row: dict[str, Any] = {"id": result.question, "status": result.status}
-        row["reasons"] = [*result.reasons]
+        row["reasons"] = [reason[lang] for reason in result.reasons]
         row["runs"] = {each: result.origins.count(each) for each in runs}
+        if result.status in ("proved", "recorded") and result.parts:
+            row["parts"] = asdict(result.parts)
         if result.question in mutated:
             mutation = mutated[result.question]
             row |= {"killed": mutation.killed, "survived": [*mutation.survived]}

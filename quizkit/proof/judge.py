@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quizkit.bank.formula import Formula, FormulaError
-from quizkit.bank.functions import Scalar, Value
-from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Trace
+from quizkit.bank.functions import Scalar, Value, is_number
+from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Text, Trace
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report
+from quizkit.proof.said import both, plain
 from quizkit.proof.setting import Bindings
 
 Truth = Literal["true", "false", "error"]
 Role = Literal["claim", "right", "refuted", "point", "trap"]
+
+ROUNDING = 1e-9  # a difference below this may be either, where a demo does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Judged:
     role: Role
     claim: Formula
     truths: tuple[Truth, ...]
-    error: str = ""
+    error: Text | None = None
     instead: Formula | None = None
 
     @property
@@ -67,12 +70,6 @@ class Judgement:
     def holds(self) -> bool:
         """Whether the key stands."""
         return not self.reason and all(claim.holds for claim in self.claims)
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """What is wrong, one line each."""
-        wrong = [f"{c.place}: {_said(c)} {_why(c)}" for c in self.claims if not c.holds]
-        return (self.reason, *wrong) if self.reason else tuple(wrong)
 
 
 def judge(question: Question, runs: Sequence[Run], demo: Demo) -> Judgement:
@@ -121,11 +118,22 @@ def scope(
     values: dict[str, Value] = {**defaults, **report.args}
     values |= {"ranks": report.ranks, "outcome": report.outcome} | dict(run.bindings)
     for name, metric in report.metrics.items():
-        values[name] = list(metric) if isinstance(metric, tuple) else metric
+        floor = report.floors.get(name, 0.0)
+        values[name] = (
+            [_floored(each, floor) for each in metric]
+            if isinstance(metric, tuple)
+            else _floored(metric, floor)
+        )
     key = {**key_names(question), **(replaced or {})}
     for name, meaning in key.items():
         values[name] = meaning(values) if isinstance(meaning, Formula) else meaning
     return values
+
+
+def _floored(value: Scalar, floor: float) -> int | float | bool:
+    """The measurement; up to the floor that its demo declares, a difference is none."""
+    assert not isinstance(value, str)
+    return 0 if floor and abs(value) <= floor else value
 
 
 def key_names(question: Question) -> dict[str, Formula | Value]:
@@ -154,28 +162,56 @@ def _judged(
     replaced: Mapping[str, Formula],
 ) -> Judged:
     truths: list[Truth] = []
-    wrong = ""
+    wrong: Text | None = None
     for run in runs:
         try:
             values = scope(question, run, demo, replaced)
-            truths.append("true" if claim.truth(values) else "false")
+            truth = claim.truth(values)
+            truths.append("true" if truth else "false")
         except FormulaError as error:
             truths.append("error")
-            wrong = str(error)
+            wrong = plain(str(error))
+        else:
+            wrong = wrong or _rounding(claim, truth, values, run.report)
     wrong = wrong or _unmeasured(question, claim, runs)
     return Judged(place, role, claim, tuple(truths), wrong, replaced.get("answer"))
 
 
-def _unmeasured(question: Question, claim: Formula, runs: Sequence[Run]) -> str:
+def _rounding(
+    claim: Formula, truth: bool, values: Mapping[str, Value], report: Report
+) -> Text | None:
+    """What is wrong where a claim turns on whether a difference of 1e-15 is one, or nothing."""
+    for name in sorted(claim.names & report.how.keys()):
+        if report.how[name] != "compared" or name in report.floors:
+            continue
+        value = values[name]
+        parts = value if isinstance(value, list) else [value]
+        small = [each for each in parts if is_number(each) and 0 < abs(each) < ROUNDING]
+        if not small:
+            continue
+        nought: Value = 0
+        if isinstance(value, list):
+            nought = [0 if each in small else each for each in value]
+        without = {**values, name: nought}
+        try:
+            same = claim.truth(without) is truth
+        except FormulaError:
+            same = False
+        if not same:
+            return both("prove.rounding", name=name, value=f"{small[0]:.2g}")
+    return None
+
+
+def _unmeasured(question: Question, claim: Formula, runs: Sequence[Run]) -> Text | None:
     """Why a claim rests on nothing that was measured, or nothing."""
     # How a run ended says something where a bug was planted; a healthy one has to finish anyway.
     if "outcome" in claim.names and question.proof and question.proof.broken:
-        return ""
+        return None
     for run in runs:
         how = [run.report.how.get(name) for name in claim.names & set(run.report.metrics)]
         if not any(each and each != "computed" for each in how):
-            return "rests on no metric that was counted, compared or clocked"
-    return ""
+            return both("prove.unmeasured")
+    return None
 
 
 def _outcome(question: Question, report: Report, demo: Demo) -> str:
@@ -197,16 +233,3 @@ def _ended(report: Report) -> str:
         return f"{report.outcome}: {report.error.message.strip().splitlines()[-1]}"
     broken = [check.name for check in report.checks if not check.holds]
     return f"failed its check `{broken[0]}`" if broken else f"{report.outcome} ({report.verdict})"
-
-
-def _said(claim: Judged) -> str:
-    instead = f" with answer = {claim.instead}" if claim.instead else ""
-    return f"`{claim.claim}`{instead}"
-
-
-def _why(claim: Judged) -> str:
-    if claim.error:
-        return claim.error
-    if claim.wanted:
-        return f"is false in run {claim.truths.index('false') + 1} of {len(claim.truths)}"
-    return f"is true in every run ({len(claim.truths)}), and should be refuted by one"

@@ -81,7 +81,8 @@ def _choice(question: Choice) -> Iterator[Mutant]:
         for j in wrong:
             swapped = list(options)
             swapped[i] = replace(options[i], correct=False)
-            swapped[j] = replace(options[j], correct=True)
+            # Without its own claim, which would be false of anything: option i's has to refuse.
+            swapped[j] = replace(options[j], correct=True, claim=None)
             what = f"option {j + 1} right instead of {i + 1}"
             yield Mutant(what, replace(question, options=tuple(swapped)))
     for i in right:

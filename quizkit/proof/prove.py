@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from quizkit.bank.formula import FormulaError
-from quizkit.bank.model import Question
+from quizkit.bank.model import Question, Text
 from quizkit.errors import QuizkitError, UsageError
 from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import Demo
@@ -17,9 +17,15 @@ from quizkit.lab.lanes import Lanes
 from quizkit.lab.report import Report, Setting
 from quizkit.proof.exhibits import differs, evidence_problems, settings
 from quizkit.proof.judge import Judgement, Run, judge
+from quizkit.proof.loose import loose
+from quizkit.proof.messages import told
 from quizkit.proof.mutate import mutants, without_break
+from quizkit.proof.parts import Parts, parts
+from quizkit.proof.regime import regimes
+from quizkit.proof.said import both, plain
 from quizkit.proof.setting import Bindings, nearest, own_draw, rows, setting
-from quizkit.proof.static import thin_proof, wrong_names
+from quizkit.proof.static import wrong_names
+from quizkit.proof.thin import thin_proof
 from quizkit.proof.view import ProofView, view
 
 Status = Literal["proved", "recorded", "failed", "skipped", "sourced"]
@@ -34,8 +40,9 @@ class Result:
 
     question: str
     status: Status
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Text, ...] = ()
     judgement: Judgement | None = None
+    parts: Parts | None = None
 
     @property
     def origins(self) -> list[str]:
@@ -83,16 +90,23 @@ def _limit(wanted: Setting, demos: Mapping[str, Demo], deadline: float) -> float
 
 
 def distinct(
-    questions: Iterable[Question], demos: Mapping[str, Demo], mutated: bool = False
+    questions: Iterable[Question],
+    demos: Mapping[str, Demo],
+    mutated: bool = False,
+    deep: bool = False,
 ) -> list[Setting]:
-    """The runs that these proofs ask for, each once, in order; `mutated`: without breaks too."""
+    """The runs that these proofs ask for, each once, in order.
+
+    `mutated`: without breaks too; `deep`: in every regime too.
+    """
     found: dict[Setting, None] = {}
     for question in questions:
         wrong = (wrong_names(question, demos), thin_proof(question))
         if question.proof is None or any(map(any, (*wrong, evidence_problems(question, demos)))):
             continue
         healthy = [without_break(question)] if mutated and question.proof.broken else []
-        for each in (question, *healthy):
+        others = [each.question for each in regimes(question, demos)] if deep else []
+        for each in (question, *healthy, *others):
             with suppress(FormulaError):  # whoever judges this question will meet it
                 found |= dict.fromkeys(filled(setting(each, row), demos) for row in rows(each))
         found |= dict.fromkeys(filled(each, demos) for each in settings(question))
@@ -118,24 +132,31 @@ class Court:
         """Run the question's proof at every row and hold the key against it."""
         if question.proof is None:
             status: Status = "sourced" if question.sources else "failed"
-            reasons = () if question.sources else ("has neither a proof nor sources",)
+            reasons = () if question.sources else (both("prove.no_proof"),)
             return Result(question.id, status, reasons)
         wrong = self._wrong(question) or [_line(each) for each in thin_proof(question)]
         if wrong:
-            return Result(question.id, "failed", tuple(wrong))
+            return Result(question.id, "failed", tuple(plain(each) for each in wrong))
         try:
             judgement = self._judge(question, list(self._runs(question)))
             changed = self._changed(question)
         except QuizkitError as error:
             status = "skipped" if error.key in NOT_HERE else "failed"
-            return Result(question.id, status, (str(error),))
-        holds = judgement.holds and not changed
+            return Result(question.id, status, (plain(str(error)),))
+        demo = self.demos[question.proof.demo]
+        # What is false is said first: a key that does not hold hangs on nothing either.
+        found = told(question, judgement, demo)
+        reasons = tuple(found) or tuple(loose(question, judgement.runs, demo))
+        reasons += tuple(plain(each) for each in changed)
         recorded = any(run.report.origin == "recorded" for run in judgement.runs)
-        status = "failed" if not holds else "recorded" if recorded else "proved"
-        return Result(question.id, status, (*judgement.failures, *changed), judgement)
+        status = "failed" if reasons else "recorded" if recorded else "proved"
+        return Result(question.id, status, reasons, judgement, parts(question))
 
-    def mutate(self, question: Question) -> Mutation:
-        """Judge the recorded runs again with each key changed. The healthy proof must hold."""
+    def mutate(self, question: Question, deep: bool = False) -> Mutation:
+        """Judge the recorded runs again with each key changed. The healthy proof must hold.
+
+        `deep` makes runs too: with each other value of what changes the meaning of a metric.
+        """
         runs = list(self._runs(question))
         killed, survived = 0, list[str]()
         for mutant in mutants(question):
@@ -145,7 +166,20 @@ class Court:
                 survived.append(mutant.what)
             else:
                 killed += 1
+        for each in regimes(question, self.demos) if deep else ():
+            holds = self._holds(each.question)
+            if holds is each.named:
+                survived.append(each.what)
+            else:
+                killed += 1
         return Mutation(question.id, killed, tuple(survived))
+
+    def _holds(self, question: Question) -> bool:
+        """Whether the proof holds of its runs; what cannot be run does not."""
+        try:
+            return self._judge(question, list(self._runs(question))).holds
+        except (FormulaError, QuizkitError):
+            return False
 
     def view(self, question: Question, drawn: Bindings, given: object = None) -> ProofView:
         """One run for the learner: their own numbers where small enough, else the nearest row.

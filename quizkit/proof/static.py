@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from quizkit.bank.build import unknown
 from quizkit.bank.draw import MOST_DRAWS, draws, number_of_draws
 from quizkit.bank.formula import Formula, FormulaError, unknown_names
-from quizkit.bank.model import Bug, Choice, Cloze, Numeric, Order, Proof, Question, Trace
+from quizkit.bank.model import Bug, Cloze, Numeric, Proof, Question, Trace
 from quizkit.errors import UsageError
 from quizkit.lab.catalogue import Demo, Parameter
 from quizkit.lab.excerpt import excerpt
@@ -130,12 +130,15 @@ def _when(question: Question, proof: Proof) -> Iterator[Rule]:
     except FormulaError as error:
         yield "where", str(error)
         return
+    met = False
     for values in drawn:
         try:
-            proof.when.truth(dict(values))
+            met |= proof.when.truth(dict(values))
         except FormulaError as error:
             yield "proof.when", f"at {values}: {error}"
             return
+    if drawn and not met:
+        yield "proof.when", "no draw meets it: widen it, or leave it out"
 
 
 def _code(question: Question, demo: Demo, proof: Proof) -> Iterator[Rule]:
@@ -154,39 +157,3 @@ def _fits(value: object, parameter: Parameter) -> bool:
     if isinstance(value, bool):
         return parameter.kind == "bool"
     return isinstance(value, kinds[parameter.kind])
-
-
-def thin_proof(question: Question) -> Iterator[Rule]:
-    """(place, message) of what a proof leaves unproved."""
-    proof = question.proof
-    if proof is None:
-        if not question.sources:
-            yield "", "needs a `proof` or `sources`"
-        return
-    if isinstance(question, Numeric):
-        yield from _thin_number(question, proof)
-    if isinstance(question, Choice):
-        for index, option in enumerate(question.options):
-            if option.correct and option.claim is None:
-                yield f"options.{index}", "a correct option carries `claim:` when there is a proof"
-    named = {name for _, _, claim, _ in statements(question) for name in claim.names}
-    if isinstance(question, Order) and not named & set(key_names(question)):
-        yield "proof.claims", "no claim names a step, or `order`"
-    if isinstance(question, Cloze):
-        for name in question.gaps:
-            if name not in named:
-                yield f"gaps.{name}", f"no claim names `{name}`"
-    if isinstance(question, Trace) and not any("answer" in c.names for c in proof.claims):
-        yield "proof.claims", "no claim names `answer`"
-    if not proof.claims and not any(True for _ in statements(question)) and proof.broken is None:
-        yield "proof.claims", "nothing is claimed"
-
-
-def _thin_number(question: Numeric, proof: Proof) -> Iterator[Rule]:
-    if not any("answer" in claim.names for claim in proof.claims):
-        yield "proof.claims", "no claim names `answer`"
-    if question.params and len(proof.at) < 3:
-        yield "proof.at", f"{len(proof.at)} rows; a number is proved at three or more"
-    numbers = [value for row in proof.at for value in row.values()]
-    if question.params and not any(v != int(v) or int(v) & (int(v) - 1) for v in numbers):
-        yield "proof.at", "every number is a power of two; wrong laws often agree there"

@@ -36,7 +36,7 @@ def claims(
             shown = in_words(judged.claim, spelt)
             lines.append(_claim(moment, judged, shown, plain, judged.place in proof.untested))
             error, values = judged.error, _instead(judged, names)
-            details = [error] if error else put_in(judged.claim, values)
+            details = [error[moment.lang]] if error else put_in(judged.claim, values)
             if judged.place in proof.shows:
                 lines.append(below(inline(proof.shows[judged.place][moment.lang], plain)))
             lines += [below(Text(each, "dim", overflow="fold")) for each in details]

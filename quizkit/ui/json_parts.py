@@ -157,7 +157,7 @@ def proof_json(view: "ProofView", lang: Lang) -> Json:
             "answer": judged.instead.source if judged.instead else None,
             "truth": judged.truths[0] if judged.truths else "error",
             "holds": judged.holds,
-            "error": judged.error,
+            "error": judged.error.en if judged.error else "",
         }
         for judged in view.claims
     ]

@@ -5,13 +5,104 @@ from quizkit.words import Words
 WORDS: Words = {
     "proved": {"zh": "已证明", "en": "proved "},
     "recorded": {"zh": "按记录", "en": "recorded"},
+    "options": {
+        "zh": "{word}（{of} 个选项中的 {proved} 个）",
+        "en": "{word} {proved} of {of} options",
+    },
+    "points": {
+        "zh": "{word}（{of} 个要点中的 {proved} 个）",
+        "en": "{word} {proved} of {of} points",
+    },
+    "reasons": {
+        "zh": "{word}（{of} 条原因中的 {proved} 条）",
+        "en": "{word} {proved} of {of} reasons",
+    },
     "failed": {"zh": "不成立", "en": "FAILED "},
     "skipped": {"zh": "没有跑", "en": "skipped"},
     "sourced": {"zh": "凭出处", "en": "sourced"},
     "survived": {"zh": "改了答案仍然成立：{what}", "en": "survives a changed key: {what}"},
+    "no_proof": {
+        "zh": "既没有 `proof`，也没有 `sources`",
+        "en": "has neither a proof nor sources",
+    },
+    "key_differs": {
+        "zh": "{place}：{numbers}，{runs} 次运行里有 {false} 次不符（{where}），主张 `{claim}`。"
+        "改答案，或者改 `proof` 的参数，让它跑的就是题目问的",
+        "en": "{place}: {numbers} in {false} of {runs} runs ({where}), by `{claim}`. Mend the key, "
+        "or `proof` so that it runs what is asked",
+    },
+    "claim_false": {
+        "zh": "{place}：`{claim}` 在 {runs} 次运行里有 {false} 次为假（{where}）。"
+        "改主张，或者改 `proof` 的参数",
+        "en": "{place}: `{claim}` is false in {false} of {runs} runs ({where}). Mend the claim, "
+        "or the arguments of the run",
+    },
+    "option_stands": {
+        "zh": "{place}：`{claim}` 在全部 {runs} 次运行里都为真，错误选项没有被推翻。"
+        "这一项其实对，或者要加一行 `at`，让它为假",
+        "en": "{place}: `{claim}` is true in every run ({runs}), and should be refuted by one: "
+        "the option is right, or `at` lacks the row that refutes it",
+    },
+    "trap_stands": {
+        "zh": "{place}：陷阱 `{trap}` 在全部 {runs} 次运行里和实测一致，没有被推翻。"
+        "在 `at` 里加一行，让两者不同",
+        "en": "{place}: with answer = {trap} the claims are true in every run ({runs}), and "
+        "should be refuted by one: add a row to `at` where they differ",
+    },
+    "claim_error": {"zh": "{place}：`{claim}`：{error}", "en": "{place}: `{claim}`: {error}"},
+    "rounding": {
+        "zh": "`{name}` 是 {value}：是舍入，还是差别？在 demo 里声明 `floor=`，或者主张一个大小",
+        "en": "`{name}` is {value}: rounding or a difference? Declare `floor=` in the demo, "
+        "or claim a size",
+    },
+    "unmeasured": {
+        "zh": "没有用到任何 counted、compared、clocked 或 identical 的指标",
+        "en": "rests on no metric that was counted, compared, clocked or identical",
+    },
+    "loose_still": {
+        "zh": "{place}：答案没有挂在实测上。实测值变了，{part} 仍然是 {value}（{where}）。"
+        "把 {part} 和一个指标相比",
+        "en": "{place}: says nothing about the key: what was measured may change, and {part} stays "
+        "{value} ({where}). Compare {part} with a metric",
+    },
+    "loose_window": {
+        "zh": "{place}：{part} = {other} 时主张同样成立，太宽了。把容差或范围收紧",
+        "en": "{place}: the claims are as true of {part} = {other}. Narrow the tolerance or window",
+    },
+    "loose_neutral": {
+        "zh": "{place}：答案没有挂在实测上。`{part}` 每次运行都正好抵消，换成别的答案也成立",
+        "en": "{place}: says nothing about the key: `{part}` cancels out in every run, and would "
+        "beside any other answer",
+    },
+    "loose_unmeasured": {
+        "zh": "{place}：`{part}` 没有和任何实测值相比",
+        "en": "{place}: `{part}` compares nothing that was measured",
+    },
+    "loose_always": {
+        "zh": "{place}：无论测到什么，`{part}` 都为真，等于没说",
+        "en": "{place}: `{part}` is true whatever is measured, and says nothing",
+    },
+    "loose_never": {
+        "zh": "{place}：无论测到什么，`{claim}` 都为假，推翻不了这个选项",
+        "en": "{place}: `{claim}` is false whatever is measured, and refutes nothing",
+    },
+    "loose_nought": {
+        "zh": "{place}：`{part}` 只说它不是 0。说出是多少，或者和什么相比",
+        "en": "{place}: `{part}` says only that it is not 0. Say how much, or compared with what",
+    },
+    "loose_order": {
+        "zh": "steps：答案没有挂在实测上。没有一个实测值说明 {first} 在 {second} 之前",
+        "en": "steps: says nothing about the key: no measurement puts {first} before {second}",
+    },
+    "loose_repeated": {
+        "zh": "{place}：和 {other} 是同一个主张，证明不了另一点",
+        "en": "{place}: makes the same claim as {other}, which proves no other point",
+    },
     "counts": {
-        "zh": "已证明 {proved}，不成立 {failed}，没有跑 {skipped}，凭出处 {sourced}",
-        "en": "{proved} proved, {failed} failed, {skipped} skipped, {sourced} sourced",
+        "zh": "已证明 {proved}（其中 {in_part} 题只证明了一部分），不成立 {failed}，没有跑 {skipped}，"
+        "凭出处 {sourced}",
+        "en": "{proved} proved ({in_part} of them in part), {failed} failed, {skipped} skipped, "
+        "{sourced} sourced",
     },
     "counts_recorded": {
         "zh": "没有在这里跑、但随软件附带的记录支持答案的 {recorded}",

@@ -10,6 +10,7 @@ from quizkit.errors import LabError, UsageError
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report, Setting
 from quizkit.proof.mutate import mutants
+from quizkit.proof.parts import Parts
 from quizkit.proof.prove import Court, distinct
 
 Read = Callable[[str], Question]
@@ -170,7 +171,7 @@ def test_a_run_on_which_no_key_hangs_proves_nothing(
 ):
     result = court.prove(question(text + "proof: {demo: pipeline}\n"))
     assert result.status == "failed"
-    assert reason in result.reasons[0]
+    assert reason in result.reasons[0].en
 
 
 def test_what_the_bench_will_not_take_fails_one_proof_and_not_the_others(
@@ -243,3 +244,111 @@ def test_nought_is_changed_too(question: Read):
     for text, name in ((gap, "a"), (trace, "answer")):
         changed = [each.what for each in mutants(question(text + "proof: {demo: pipeline}\n"))]
         assert changed == [f"{name} + 0.1", f"{name} + 1", f"{name} - 1"]
+
+
+PROOF = "proof:\n  demo: pipeline\n  args: {microbatches: 8}\n  claims:\n    - "
+WEAK = {  # a proof that does not notice, for each kind of change
+    "answer * 1.1": (
+        "kind: numeric\nanswer: 3 / 11\n" + PROOF + "isclose(bubble_1f1b, answer, abs=1)"
+    ),
+    "answer + 1": "kind: trace\nfunction: f\nanswer: 4\n" + PROOF + "peak_live_1f1b[0] <= answer",
+    "answer - 1": "kind: trace\nfunction: f\nanswer: 4\n" + PROOF + "peak_live_1f1b[3] <= answer",
+    "answer = trap 1": (
+        "kind: numeric\nanswer: 3 / 11\ntraps: [{formula: 3 / 8, forgot: x}]\n"
+        + PROOF + "answer < 0.3 or bubble_1f1b < 0.3"
+    ),
+    "answer [1] + 1": (
+        "kind: trace\nfunction: f\nanswer: [4, 3]\n" + PROOF + "answer[0] == peak_live_1f1b[0]"
+    ),
+    "g + 1": (
+        "kind: cloze\ntext: x [[g]]\ngaps: {g: {answer: '4', value: 4}}\n"
+        + PROOF + "peak_live_1f1b[0] <= g"
+    ),
+    "g changed": (
+        "kind: cloze\ntext: x [[g]]\ngaps: {g: {answer: word}}\n" + PROOF + "bubble_1f1b < 1"
+    ),
+    "a after b": (
+        "kind: order\nsteps: [{id: a, text: a}, {id: b, text: b}, {id: c, text: c}]\n"
+        + PROOF + "(peak_live_1f1b[3] < peak_live_1f1b[0]) == (b < c) or a == 2"
+    ),
+    "option 2 right instead of 1": CHOICE.replace(", claim: bubble_1f1b < 0.5", ""),
+    "option 1: not bubble_1f1b < 0.5": CHOICE.replace(
+        "claim: bubble_1f1b < 0.5", "claim: bubble_1f1b < 0.5 or ranks == 4"
+    ),
+    "reason 1 reversed": (
+        "kind: bug\nfunction: main\nreasons: [{points: 1, says: x, "
+        "claim: bubble_1f1b < 1 or ranks == 4}]\n"
+        + PROOF.replace("claims", "break: HANGS\n  claims")
+        + "bubble_1f1b < 1"
+    ),
+    "point 1 reversed": (
+        "kind: essay\nrubric: [{points: 1, says: x, claim: bubble_1f1b < 1 or ranks == 4}]\n"
+        + PROOF + "bubble_1f1b < 1"
+    ),
+    "not bubble_1f1b < 1": (
+        "kind: essay\nrubric: [{points: 1, says: x}]\n" + PROOF + "bubble_1f1b < 1 or ranks == 4"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WEAK)
+def test_each_kind_of_change_survives_a_proof_that_is_weak_there(
+    question: Read, court: Court, pipeline: Demo, what: str
+):
+    hangs = next(name for name, each in pipeline.breaks.items() if each.expect == "hangs")
+    assert what in court.mutate(question(WEAK[what].replace("HANGS", hangs))).survived
+
+
+def test_a_removed_break_survives_a_proof_that_does_not_need_it(
+    question: Read, pipeline: Demo, brings: Brings
+):
+    name = next(name for name, each in pipeline.breaks.items() if each.expect == "hangs")
+
+    def run(wanted: Setting) -> Report:
+        return brings(outcome="hung", verdict="error" if wanted.broken else "pass")
+
+    bug = "kind: bug\nfunction: main\nreasons: [{points: 1, says: x}]\n"
+    bug += f"proof: {{demo: pipeline, break: {name}}}\n"
+    survived = Court({"pipeline": pipeline}, run).mutate(question(bug)).survived
+    assert survived == (f"break {name} removed",)
+
+
+def test_another_option_is_refused_by_what_the_right_one_measured(question: Read, court: Court):
+    # What option 2 claims is false of anything, and says nothing for option 1.
+    text = CHOICE.replace(", claim: bubble_1f1b < 0.5", "")
+    assert "option 2 right instead of 1" in court.mutate(question(text)).survived
+
+
+def test_a_regime_that_is_named_has_to_matter(question: Read, pipeline: Demo, brings: Brings):
+    causal = replace(pipeline.parameters["microbatches"], name="causal", kind="bool", default=True)
+    demo = replace(
+        pipeline, parameters={**pipeline.parameters, "causal": causal}, regime=("causal",)
+    )
+
+    def run(wanted: Setting) -> Report:
+        args = dict(wanted.args)
+        bubble = 3 / 11 if args["causal"] else 0.4
+        return brings(args=args, metrics={"bubble_1f1b": bubble, "makespan_1f1b": 33})
+
+    court = Court({"pipeline": demo}, run)
+    named = "kind: essay\nrubric: [{points: 1, says: x}]\nproof:\n  demo: pipeline\n"
+    named += "  args: {causal: true}\n  claims:\n    - isclose(bubble_1f1b, 3 / 11)\n"
+    assert court.mutate(question(named), deep=True).survived == ()
+    either = named.replace("isclose(bubble_1f1b, 3 / 11)", "makespan_1f1b == 33")
+    (said,) = court.mutate(question(either), deep=True).survived
+    assert said == "causal: false instead; say `regardless: [causal]`"
+    assert court.mutate(question(either)).survived == ()
+    regardless = either.replace("args: {causal: true}", "regardless: [causal]")
+    assert court.mutate(question(regardless), deep=True).survived == ()
+    wrong = named.replace("args: {causal: true}", "regardless: [causal]")
+    (said,) = court.mutate(question(wrong), deep=True).survived
+    assert said == "fails with causal: false, though `regardless: [causal]`"
+
+
+def test_the_parts_of_a_key_are_told_apart(question: Read, court: Court):
+    result = court.prove(question(CHOICE))
+    assert (result.status, result.parts) == ("proved", Parts("options", 2, 3))
+    whole = CHOICE.replace("  - {text: c, why: w, myth: m}\n", "")
+    assert court.prove(question(whole)).parts == Parts("options", 2, 2)
+    assert Parts("options", 2, 2).whole
+    assert not Parts("options", 2, 3).whole

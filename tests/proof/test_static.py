@@ -7,7 +7,8 @@ import pytest
 
 from quizkit.bank.model import Question
 from quizkit.lab.catalogue import catalogue
-from quizkit.proof.static import thin_proof, wrong_names
+from quizkit.proof.static import wrong_names
+from quizkit.proof.thin import thin_proof
 
 Read = Callable[[str], Question]
 
@@ -133,3 +134,63 @@ def test_a_claim_that_does_not_name_the_key_proves_nothing(question: Read, kind:
     proof = "proof: {demo: pipeline, claims: [bubble_1f1b < 1]}\n"
     found = [*thin_proof(question(kind + proof))]
     assert any(message in said for _, said in found), found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "message"),
+    [
+        ("(bubble_1f1b, answer)", "(bubble_1f1b, answer, rel=0.02)", "claims.0", "0.01 at most"),
+        ("(bubble_1f1b, answer)", "(bubble_1f1b, answer, abs=p)", "claims.0", "written out"),
+        ("m: 5}, {p: 2, m: 2}", "m: 8}, {p: 2, m: 8}", "proof.at", "`m` is in `answer`, and is 8"),
+    ],
+)
+def test_what_leaves_a_key_open(question: Read, old: str, new: str, place: str, message: str):
+    assert NUMERIC.count(old) == 1
+    found = [*thin_proof(question(NUMERIC.replace(old, new)))]
+    assert any(place in where and message in said for where, said in found), found
+
+
+def test_a_parameter_that_has_one_value_may_stand_still(question: Read):
+    one = NUMERIC.replace("m: [2, 5, 8]", "m: [8]").replace(
+        "m: 5}, {p: 2, m: 2}", "m: 8}, {p: 2, m: 8}"
+    )
+    assert [*thin_proof(question(one))] == []
+
+
+def test_a_when_that_no_draw_meets(question: Read):
+    text = NUMERIC.replace("  claims:", "  when: m > 8\n  claims:")
+    assert ("proof.when", "no draw meets it: widen it, or leave it out") in [
+        *wrong_names(question(text), catalogue())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "value", "said"),
+    [
+        ("7", "8", "shows `7`, and 8 is what is proved"),
+        ("7 ms", "8", "shows `7 ms`, and 8"),
+        ("seven", "8", "shows `seven`, and 8"),
+        ("七", "8", "shows `七`, and 8"),
+        ("15 / 8", "7 / 4", "shows `15 / 8`, and 1.75"),
+        ("7", "bubble_1f1b", "no metric"),
+        ("1,024 bytes", "1024", ""),
+        ("15/8", "1.875", ""),
+        ("3", "ranks - 1", ""),
+        ("all-reduce", "2", ""),
+    ],
+)
+def test_a_gap_shows_what_is_proved(question: Read, answer: str, value: str, said: str):
+    text = (
+        f'kind: cloze\ntext: "[[g]]"\ngaps: {{g: {{answer: "{answer}", value: {value}}}}}\n'
+        "proof: {demo: pipeline, ranks: 4, claims: [bubble_1f1b == g]}\n"
+    )
+    found = " ".join(message for _, message in thin_proof(question(text)))
+    assert said in found if said else not found
+
+
+def test_a_gap_accepts_no_other_number(question: Read):
+    text = (
+        'kind: cloze\ntext: "[[g]]"\ngaps: {g: {answer: "8", also: ["9", eight], value: 8}}\n'
+        "proof: {demo: pipeline, claims: [bubble_1f1b == g]}\n"
+    )
+    assert ("gaps.g", "shows `9`, and 8 is what is proved") in [*thin_proof(question(text))]

@@ -1,0 +1,117 @@
+"""What of a key hangs on nothing that was measured, although every claim is true.
+
+The recorded runs are held against the key again with their numbers changed. A number has to follow
+what was measured; an option, a point or a claim has to be false of some other report, and a wrong
+option's claim true of one.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from quizkit.bank.functions import Value
+from quizkit.bank.model import Cloze, Numeric, Order, Question, Text, Trace
+from quizkit.lab.catalogue import Demo
+from quizkit.proof.conjuncts import parts_of
+from quizkit.proof.judge import Role, Run, key_names, scope, statements
+from quizkit.proof.messages import where
+from quizkit.proof.number import loose_number
+from quizkit.proof.said import both
+from quizkit.proof.worlds import Scene, Search, names_of, truth_of
+
+_SENTINEL = ("index", "rank")
+
+
+def loose(question: Question, runs: Sequence[Run], demo: Demo) -> Iterator[Text]:
+    """What is wrong with each part of a key that what was measured does not hold."""
+    scenes = [scene(question, run, demo) for run in runs]
+    yield from _repeated(question)
+    for place, role, claim, replaced in statements(question):
+        if not replaced:
+            yield from _claim(question, place, role, claim.tree, scenes)
+    match question:
+        case Numeric() | Trace() | Cloze():
+            for name in key_names(question):
+                yield from loose_number(question, name, scenes)
+        case Order():
+            yield from _order(question, scenes)
+        case _:
+            pass
+
+
+def scene(question: Question, run: Run, demo: Demo) -> Scene:
+    """What the names of a question's claims mean in a run, and which were measured."""
+    how = run.report.how
+    measured = {name for name in run.report.metrics if how.get(name) != "computed"}
+    if question.proof and question.proof.broken:
+        measured.add("outcome")
+    compared = frozenset(name for name in measured if how.get(name) == "compared")
+    # An index says with -1 that there is none.
+    below = frozenset(name for name, each in demo.watch.items() if each.unit in _SENTINEL)
+    return Scene(scope(question, run, demo), frozenset(measured), compared, below, where(run))
+
+
+def _repeated(question: Question) -> Iterator[Text]:
+    """A second point that claims the same is not proved by it."""
+    first: dict[str, str] = {}
+    for place, role, claim, _ in statements(question):
+        if role in ("right", "point"):
+            other = first.setdefault(ast.unparse(claim.tree), place)
+            if other != place:
+                yield both("prove.loose_repeated", place=place, other=other)
+
+
+def _claim(
+    question: Question, place: str, role: Role, claim: ast.expr, scenes: Sequence[Scene]
+) -> Iterator[Text]:
+    if role == "refuted":
+        false = [each for each in scenes if truth_of(claim, each.values) is False]
+        if false and not any(Search(each).find(claim, True) for each in false):
+            yield both("prove.loose_never", place=place, claim=ast.unparse(claim))
+        return
+    keys = {*key_names(question)}
+    # What the key is compared with is looked at from the key.
+    parts = [part for part in parts_of(claim) if not names_of(part) & keys]
+    for part in parts:
+        if not any(Search(each).find(part, False) for each in scenes):
+            measured = any(names_of(part) & each.measured for each in scenes)
+            key = "prove.loose_always" if measured else "prove.loose_unmeasured"
+            yield both(key, place=place, part=ast.unparse(part))
+            return
+    if parts and not any(
+        Search(each, nought=False).find(part, False) for part in parts for each in scenes
+    ):
+        yield both("prove.loose_nought", place=place, part=ast.unparse(parts[0]))
+
+
+def _order(question: Order, scenes: Sequence[Scene]) -> Iterator[Text]:
+    assert question.proof is not None
+    ids = [step.id for step in question.steps]
+    claims = [part for each in question.proof.claims for part in parts_of(each.tree)]
+    for first, second in adjacent(question):
+        swapped = _swapped(ids, first, second)
+        named = [each for each in claims if names_of(each) & {first, second, "order"}]
+        if not any(_decides(claim, swapped, each) for claim in named for each in scenes):
+            yield both("prove.loose_order", first=first, second=second)
+
+
+def adjacent(question: Order) -> Iterator[tuple[str, str]]:
+    """The neighbours whose order the key does not leave open."""
+    for first, second in zip(question.steps, question.steps[1:], strict=False):
+        if question.after is None or first.id in question.after.get(second.id, ()):
+            yield first.id, second.id
+
+
+def _swapped(ids: Sequence[str], first: str, second: str) -> Mapping[str, Value]:
+    places: dict[str, Value] = {each: at for at, each in enumerate(ids, start=1)}
+    places[first], places[second] = places[second], places[first]
+    return {**places, "order": [int(str(places[each])) for each in ids]}
+
+
+def _decides(claim: ast.expr, swapped: Mapping[str, Value], run: Scene) -> bool:
+    """Whether the claim is true of this order here, and of the other one in another report."""
+    other = {**run.values, **swapped}
+    if truth_of(claim, other) is not False:
+        return False
+    keyed = {name: run.values[name] for name in swapped}
+    found = Search(run).worlds(claim, True, other)
+    return any(truth_of(claim, {**each, **keyed}) is False for each in found)

@@ -1,0 +1,40 @@
+"""How many parts of a key a run decides: `proved` alone means that it decides all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from quizkit.bank.model import Bug, Choice, Essay, Option, Question, RubricPoint
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """So many options, points or reasons carry a claim, of so many that there are."""
+
+    kind: Literal["options", "points", "reasons"]
+    proved: int
+    of: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether none is left to be believed."""
+        return self.proved == self.of
+
+
+def parts(question: Question) -> Parts | None:
+    """The parts of a question's key; numbers, gaps and steps each have to have a claim anyway."""
+    match question:
+        case Choice(options=options):
+            return _counted("options", options)
+        case Essay(rubric=points):
+            return _counted("points", points)
+        case Bug(reasons=points):
+            return _counted("reasons", points)
+        case _:
+            return None
+
+
+def _counted(
+    kind: Literal["options", "points", "reasons"], each: Sequence[Option | RubricPoint]
+) -> Parts:
+    return Parts(kind, sum(part.claim is not None for part in each), len(each))

@@ -1,0 +1,19 @@
+"""What a proof says, in both languages at once: whoever shows it picks one."""
+
+from quizkit.bank.model import Text
+from quizkit.words import say
+
+
+def both(key: str, **values: object) -> Text:
+    """A sentence of `quizkit.words`; a value that is a text itself is said in its language."""
+    said = {
+        name: value if isinstance(value, Text) else Text(str(value), str(value))
+        for name, value in values.items()
+    }
+    zh = {name: value.zh for name, value in said.items()}
+    return Text(say(key, "zh", **zh), say(key, "en", **{n: v.en for n, v in said.items()}))
+
+
+def plain(text: str) -> Text:
+    """What reads the same in both languages: the words of an error, a place and a rule."""
+    return Text(text, text)
