@@ -13,10 +13,12 @@ from quizkit.near import nearest
 HANGING = 3.0  # seconds for a break that is known never to end
 
 # In brackets after a metric's name in Watch: its unit, and the part of a step that is counted.
-UNITS = ("bytes", "bits", "elements", "messages", "collectives", "tensors", "calls", "steps")
-UNITS += ("micro-batches", "blocks", "tokens", "rows", "pages", "layers", "buckets", "ranks")
-UNITS += ("rank", "index", "seconds", "ticks", "FLOPs", "MACs", "share", "ratio", "difference")
-UNITS += ("loss", "norm", "value", "yes/no", "count")
+UNITS = (
+    *("bytes", "bits", "elements", "messages", "collectives", "tensors", "calls", "steps"),
+    *("micro-batches", "blocks", "tokens", "rows", "pages", "layers", "buckets", "ranks", "rank"),
+    *("index", "seconds", "ticks", "FLOPs", "MACs", "share", "ratio", "difference", "loss", "norm"),
+    *("value", "yes/no", "count"),
+)
 PARTS = ("forward", "backward", "step", "sent", "received", "both")
 
 _CLOCK = re.compile(r"^(from|import) .*\b(time|timed)\b", re.MULTILINE)
@@ -36,6 +38,13 @@ class Watch:
     text: str
     unit: str = ""
     part: str = ""
+
+    @property
+    def line(self) -> str:
+        """The text behind the unit and the pass, which its words go on from."""
+        if self.text.startswith(self.unit):  # or there is none
+            return self.text
+        return f"{', '.join(filter(None, (self.unit, self.part)))}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def demo_words(demo: Demo, lang: Lang) -> DemoWords:
         demo.law,
         demo.trick,
         {name: each.text for name, each in demo.parameters.items()},
-        {name: each.text for name, each in demo.watch.items()},
+        {name: each.line for name, each in demo.watch.items()},
         breaks={name: each.source for name, each in demo.breaks.items()},
     )
     file = demo.path.parent / lang / f"{demo.path.stem}.yaml"

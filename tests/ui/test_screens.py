@@ -331,7 +331,7 @@ class TestProof:
         assert re.search(r"The run measured\s+0\.5\s+off by 100%", shown)
         assert "4 ranks, gloo on cpu (no CUDA GPU found)" in shown
         assert "With the very numbers you were asked" in shown
-        assert "\nbubble_1f1b = 0.5  clocked\n    " + proof.demo.watch["bubble_1f1b"].text in shown
+        assert "\nbubble_1f1b = 0.5  clocked\n    " + proof.demo.watch["bubble_1f1b"].line in shown
         exact = drawn(verdict_screen(judged("number", given="0.5", proof=proof), 100), 100)
         assert re.search(r"The run measured\s+0\.5\s+exactly that", exact)
 
