@@ -9,29 +9,37 @@ The trick
     (five, not four): fewer bytes are kept and moved, no work is saved. The ranks share the heads.
 
 Watch
-    out_error (shared, difference)              of outputs from plain attention, in fp64, largest
-    grad_error (shared, difference)             of dq, dk and dv from plain attention, largest
-    sdpa_error (shared, difference)             of output and gradients from torch's attention,
+    out_error (shared, difference)                    of outputs from plain attention, in fp64,
         largest
-    same_bits (shared, yes/no)                  whether outputs are plain attention's bit for bit
-    same_gradient_bits (shared, yes/no)         whether dq, dk and dv are plain attention's bit for
+    grad_error (shared, difference)                   of dq, dk and dv from plain attention, largest
+    sdpa_error (shared, difference)                   of output and gradients from torch's
+        attention, largest
+    same_bits (shared, yes/no)                        whether outputs are plain attention's bit for
         bit
-    row_sum_off (shared, difference)            of a row's weights, added up, from 1, largest
-    softmax_error (shared, difference)          of one row's online softmax from torch's, largest
-    largest_tensor (shared, elements, both)     of the largest tensor tiled attention makes for a
-        head
-    largest_plain (shared, elements, forward)   of plain attention's largest tensor for a head: seq
-        * seq
-    saved_bytes_tiled (shared, bytes, forward)  kept for the backward of one head: q, k, v, out, lse
-    saved_bytes_plain (shared, bytes, forward)  kept by plain attention for a head's backward,
+    same_gradient_bits (shared, yes/no)               whether dq, dk and dv are plain attention's
+        bit for bit
+    row_sum_off (shared, difference)                  of a row's weights, added up, from 1, largest
+    softmax_error (shared, difference)                of one row's online softmax from torch's,
+        largest
+    largest_tensor (shared, elements, both)           of the largest tensor tiled attention makes
+        for a head
+    largest_plain (shared, elements, forward)         of plain attention's largest tensor for a
+        head: seq * seq
+    saved_bytes_tiled (shared, bytes, forward)        kept for the backward of one head: q, k, v,
+        out, lse
+    saved_bytes_plain (shared, bytes, forward)        kept by plain attention for a head's backward,
         matrices too
-    tiles (shared, blocks, forward)             tiles of scores computed, over all heads
-    masked_rows (shared, rows, forward)         that may look at no key (left padding), over all
-        heads
-    overflow_rows (shared, rows, forward)       whose sum is inf or 0 if no maximum is taken off,
-        over all heads
-    matmuls_forward (shared, calls, forward)    matrix products, over all heads: two for each tile
-    matmuls_backward (shared, calls, backward)  matrix products, over all heads: five for each tile
+    tiles (shared, blocks, forward)                   tiles of scores computed, over all heads
+    masked_rows (shared, rows, forward)               that may look at no key (left padding), over
+        all heads
+    overflow_rows (shared, rows, forward)             whose sum is inf or 0 if no maximum is taken
+        off, over all heads
+    matmuls_forward (shared, calls, forward)          matrix products, over all heads: two for each
+        tile
+    matmuls_backward (shared, calls, backward)        matrix products, over all heads: five for each
+        tile
+    matmuls_backward_plain (shared, calls, backward)  matrix products of plain attention, over all
+        heads, each of whole matrices
 
 Run
     quizkit demo online-softmax --gpus 2
@@ -48,6 +56,7 @@ from _bench import all_gather, all_reduce, device, max_error, rank, ranks, saved
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
+from torch.utils._python_dispatch import TorchDispatchMode
 
 TOPIC = "attention"
 REGIME = ("causal",)
@@ -189,7 +198,7 @@ def main(
     bias = offset + slope * place
     masked = bias.expand(seq, seq).masked_fill(hidden, -torch.inf)
 
-    forward, backward, whole = Ledger(), Ledger(), Ledger()
+    forward, backward, whole, products = Ledger(), Ledger(), Ledger(), Products()
     tally = Counter(tiles=0, masked_rows=0, overflow_rows=0, nans=0)
     errors, saved_bytes, saved_plain = [], 0, 0
     for head in range(rank(), heads, ranks()):
@@ -208,10 +217,9 @@ def main(
             plain = plain_attention(*leaves, bias=bias, hidden=hidden)
             saved_plain = saved.live_bytes
         sdpa = scaled_dot_product_attention(*(x[None] for x in leaves), attn_mask=masked)[0]
-        as_function, textbook, official = (
-            torch.stack([out, *torch.autograd.grad((out * dout).sum(), leaves)]).detach()
-            for out in (function, plain, sdpa)
-        )
+        as_function, official = (with_gradients(x, dout, leaves) for x in (function, sdpa))
+        with products:
+            textbook = with_gradients(plain, dout, leaves)
 
         scores = q @ k.T * rule.scale + masked
         sums, _ = attend(q, k, torch.ones_like(v), rule)  # of each row's weights
@@ -236,6 +244,7 @@ def main(
     tally["tiles"] = forward.calls["maximum"]  # each tile raises its rows' maxima once
     tally["matmuls_forward"] = forward.calls["matmul"]
     tally["matmuls_backward"] = backward.calls["matmul"]
+    tally["matmuls_backward_plain"] = products.count
     worst = torch.tensor(errors, dtype=torch.float64, device=device()).amax(0)
     worst = torch.stack(all_gather(worst)).amax(0).tolist()
     sums = all_reduce(torch.tensor(list(tally.values()), device=device())).tolist()
@@ -274,6 +283,23 @@ def plain_attention(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, hidden: Tenso
     scores = q @ k.T / q.shape[-1] ** 0.5 + bias
     weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
     return weights.masked_fill(hidden, 0.0) @ v  # a row that sees no key was all NaN
+
+
+def with_gradients(out: Tensor, dout: Tensor, leaves: list[Tensor]) -> Tensor:
+    """The output, and the gradients of q, k and v."""
+    return torch.stack([out, *torch.autograd.grad((out * dout).sum(), leaves)]).detach()
+
+
+class Products(TorchDispatchMode):
+    """Counts the matrix products that autograd's own backward makes."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += func is torch.ops.aten.mm.default
+        return func(*args, **(kwargs or {}))
 
 
 class Ledger(torch.overrides.TorchFunctionMode):
