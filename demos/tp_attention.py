@@ -26,6 +26,8 @@ Watch
     grad_error (shared, difference)         the gradients of x, Wq and the output matrix, from one
                                             process
     kv_weight_grad_error (difference, backward)  the gradients of Wk and Wv, from one process
+    kv_copies_apart (difference, backward)  among the gradients of Wk and Wv on the ranks that hold
+                                            the same KV heads
     inside_out_error (difference, forward)  the output, heads cut inside
     inside_grad_error (difference, backward)  any gradient, heads cut inside
     mlp_out_error (difference, forward)     the gated MLP's output, from one process
@@ -41,7 +43,7 @@ from functools import partial
 from types import SimpleNamespace
 
 from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
-from _bench import device, everyone, max_error, rank, ranks, ring_sum, wire
+from _bench import device, everyone, max_error, rank, ranks, ring_gather, ring_sum, wire
 
 import torch
 from torch.nn.functional import linear, scaled_dot_product_attention, silu
@@ -180,6 +182,8 @@ def main(
     ours, forward, backward = step(partial(by_heads, size=size), towards, x, my_qkv, my_out)
     # A copied KV head is one weight, and each copy has met the queries of its own rank only.
     copies, ours[2] = sum_copies(ours[2], size)
+    holders = [who for who in range(n) if heads_of(who, size)[1] == heads_of(rank(), size)[1]]
+    held = ring_gather(ours[2][None, q_rows:], group=holders)
     cache = linear(x, my_qkv)[..., q_rows:]  # keys and values
     errors = {
         "out": max_error(ours[0], true[0]),
@@ -223,6 +227,7 @@ def main(
         "out_error": shared(compared(everyone(errors["out"]).max())),
         "grad_error": shared(compared(everyone(errors["grad"]).max())),
         "kv_weight_grad_error": compared(errors["kv_weight_grad"]),
+        "kv_copies_apart": compared((held.amax(0) - held.amin(0)).max()),
         "inside_out_error": compared(errors["inside_out"]),
         "inside_grad_error": compared(errors["inside_grad"]),
         "mlp_out_error": compared(errors["mlp_out"]),

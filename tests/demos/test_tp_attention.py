@@ -50,6 +50,7 @@ def test_shapes_and_bytes_follow_whole_heads(run: Run, t: int, kv: int) -> None:
     held = max(1, kv // t)
     assert measured["kv_held"] == [held] * t
     assert measured["kv_copies"] == [max(1, t // kv)] * t
+    assert measured["kv_copies_apart"] == [0] * t
     assert measured["qkv_rows"] == [(6 // t + 2 * held) * 6] * t
     assert measured["out_columns"] == [6 // t * 6] * t
     assert measured["cache_bytes"] == [2 * 5 * held * 6 * 8] * t
