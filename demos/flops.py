@@ -18,6 +18,7 @@ Watch
     flops_forward (FLOPs, forward)        of this rank, matrix products only
     flops_step (FLOPs, step)              of this rank: forward, backward and recomputing
     flops_recomputed (FLOPs, step)        of this rank that run a forward once more
+    flops_update (FLOPs, step)            of this rank's AdamW in matrix products
     flops_projections (FLOPs, step)       of this rank in the Q, K, V and output projections
     flops_attention (FLOPs, step)         of this rank in scores and weighted values, masked ones
                                           included
@@ -213,6 +214,9 @@ def main(
             tally.forward = tally.total()
             (loss / everywhere).backward()  # so the ranks' gradients add up to the whole batch's
         errors.append(max_error(all_reduce(gradients(weights)), plain))
+    with FlopCounterMode(display=False) as official:
+        torch.optim.AdamW(weights.values()).step()  # number by number
+        update = official.get_total_flops()
 
     none, chosen = found["none"], found[recompute]
     places = mine[:, 1:].numel()
@@ -242,6 +246,7 @@ def main(
         "flops_forward": counted(chosen.forward),
         "flops_step": counted(step),
         "flops_recomputed": counted(chosen.again),
+        "flops_update": counted(update),
         "flops_projections": counted(chosen.torchs["projections"]),
         "flops_attention": counted(chosen.torchs["attention"]),
         "flops_mlp": counted(chosen.torchs["mlp"]),
