@@ -25,7 +25,7 @@ class Covered:
     @property
     def whole(self) -> bool:
         """Whether nothing of it is left open."""
-        return all(self.parts.values()) if self.parts else bool(self.questions)
+        return all(self.parts.values())
 
 
 def common_questions(folder: Path, problems: list[Problem]) -> Mapping[str, CommonQuestion]:
@@ -63,10 +63,10 @@ def cover_problems(question: Question, common: Mapping[str, CommonQuestion]) -> 
             yield place, unknown("common question", whole, common)
             continue
         parts = common[whole].parts
-        if parts and not dot:
+        if not dot:
             every = ", ".join(f"{whole}.{slug}" for slug in parts)
             yield place, f"`{name}` has parts; name those that the question states, of {every}"
-        elif dot and part not in parts:
+        elif part not in parts:
             yield place, unknown(f"part of `{whole}`", part, parts)
-        elif dot and isinstance(question, Essay) and place.startswith("covers"):
+        elif isinstance(question, Essay) and place.startswith("covers"):
             yield place, f"`{name}`: an essay states a part in a rubric point; give `covers` there"

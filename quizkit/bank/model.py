@@ -302,7 +302,7 @@ class CommonQuestion:
 
     topic: str
     ask: Text
-    parts: Mapping[str, Text] = field(default_factory=dict[str, Text])
+    parts: Mapping[str, Text]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ prompt:
   en: |
     TODO
 assume: []                   # up to four conditions: {{zh: …, en: …}}, or a name of _topic.yaml's
+# evidence: {{demo: deadlock, ranks: 2, show: [log]}}   of an incident: quizkit bank evidence
 """
 
 _TAIL = """\

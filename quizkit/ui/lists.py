@@ -1,6 +1,6 @@
 """Many questions, a line each: kept light, as a search draws one while somebody waits."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -53,11 +53,10 @@ def coverage_table(found: Mapping[str, Covered], lang: Lang) -> RenderableType:
     """Which questions of the bank answer which of the common 70, part by part."""
     made = _table(lang, "covers", "prompt", "questions")
     for name, each in found.items():
-        made.add_row(
-            name, _line(each.asked.ask[lang]), "" if each.parts else _ids(each.questions, lang)
-        )
+        made.add_row(name, _line(each.asked.ask[lang]), "")
         for part, ids in each.parts.items():
-            made.add_row(f"  .{part}", _line(each.asked.parts[part][lang]), _ids(ids, lang))
+            answered = "\n".join(ids) or say("bank.not_covered", lang)
+            made.add_row(f"  .{part}", _line(each.asked.parts[part][lang]), answered)
     parts = [ids for each in found.values() for ids in each.parts.values()]
     counts = {
         "covered": sum(each.whole for each in found.values()),
@@ -65,10 +64,6 @@ def coverage_table(found: Mapping[str, Covered], lang: Lang) -> RenderableType:
         "parts": len(parts),
     }
     return Group(made, Line(say("bank.covered", lang, **counts)))
-
-
-def _ids(ids: Sequence[str], lang: Lang) -> str:
-    return "\n".join(ids) or say("bank.not_covered", lang)
 
 
 def _line(text: str) -> Line:

@@ -12,7 +12,7 @@ from quizkit.bank.reader import Bank
 GOOD = """\
 kind: choice
 level: 1
-covers: [basics-8]
+covers: [basics-8.price]
 prompt: {zh: 用 `KV` 问什么, en: What about `KV`}
 options:
   - text: {zh: 对的选项, en: right one}
@@ -49,7 +49,10 @@ def folder(tmp_path: Path) -> Path:
     pp.mkdir()
     (pp / "_topic.yaml").write_text("title: PP\nintro: words\n")
     (pp / "_myths.yaml").write_text("a-myth: {zh: 误解, en: a myth}\n")
-    (tmp_path / "_common70.yaml").write_text("basics-8: {topic: pp, ask: {zh: 问, en: ask}}\n")
+    (tmp_path / "_common70.yaml").write_text(
+        "basics-8: {topic: pp, ask: {zh: 问, en: ask},"
+        " parts: {order: {zh: 先后, en: the order}, price: {zh: 代价, en: the price}}}\n"
+    )
     (tmp_path / "glossary.yaml").write_text(
         "bubble: {zh: 气泡, en: bubble, note: {zh: 空闲, en: idle},"
         " avoid: {zh: [泡沫], en: [foam]}}\n"
@@ -70,7 +73,7 @@ def test_a_good_bank_has_nothing_wrong(folder: Path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("covers: [basics-8]", "covers: [basics-9]", "pp/q.yaml:3: error: unknown common question"),
+        ("basics-8.price", "basics-9.price", "pp/q.yaml:3: error: unknown common question"),
         ("ask: pp/other", "ask: pp/others", "pp/q.yaml:14: error: unknown question `pp/others`"),
         ("ask: pp/other", "ask: pp/q", "pp/q.yaml:14: error: asks itself"),
         (
@@ -157,14 +160,7 @@ sources: [a paper]
 
 @pytest.fixture
 def parted(folder: Path) -> Path:
-    """A bank whose common question is told part by part."""
-    (folder / "_common70.yaml").write_text(
-        "basics-8: {topic: pp, ask: {zh: 问, en: ask},"
-        " parts: {order: {zh: 先后, en: the order}, price: {zh: 代价, en: the price}}}\n"
-    )
-    for name in ("q", "other"):
-        path = folder / "pp" / f"{name}.yaml"
-        path.write_text(path.read_text().replace("[basics-8]", "[basics-8.price]"))
+    """A bank with an essay, whose points state a part."""
     (folder / "pp" / "essay.yaml").write_text(ESSAY)
     return folder
 

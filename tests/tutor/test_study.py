@@ -192,6 +192,13 @@ def test_hints_come_one_by_one_and_cost(room: Room):
     assert room.rows()[0].hints == 2
 
 
+def test_the_usual_conditions_open_and_close_and_cost_nothing(room: Room):
+    desk = room.study(STAGES, "assume", "toggle", "assume", "assume", right, "assume")
+    assert [moment.unfolded for moment in desk.met[:5]] == [False, True, True, False, True]
+    assert [moment.unfolded for moment in desk.met if moment.phase == "verdict"] == [True, False]
+    assert (room.rows()[0].hints, room.rows()[0].grade) == (0, 3)
+
+
 def test_toggling_loses_nothing(room: Room):
     draft = {"typed": "1.5 GB"}
     desk = room.study(

@@ -208,6 +208,18 @@ def test_help_lists_what_leads_somewhere_as_the_footer_does(sit):
     assert helped == [*offered, "Ctrl-L", "Ctrl-Z", "Ctrl-C"]
 
 
+def test_the_usual_conditions_open_with_a_key_also_while_a_number_is_typed(sit):
+    desk = sit("assumed")
+    desk.until("2 usual")
+    desk.press("2", "\x16")
+    desk.until("transfers take no time", gone="2 usual")
+    desk.press("2", "\r")
+    desk.until("1-4 grade")
+    assert "Right" in desk.text
+    desk.press("a")
+    desk.until("2 usual", gone="transfers take no time")
+
+
 def test_a_slip_of_the_hand_answers_nothing(sit, written):
     desk = sit("single")
     desk.until("? help")
