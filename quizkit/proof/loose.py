@@ -78,9 +78,9 @@ def _claim(
             yield both(key, place=place, part=ast.unparse(part))
             return
     if parts and not any(
-        Search(each, nought=False).find(part, False) for part in parts for each in scenes
+        Search(each, near=True).find(part, False) for part in parts for each in scenes
     ):
-        yield both("prove.loose_nought", place=place, part=ast.unparse(parts[0]))
+        yield both("prove.loose_lax", place=place, part=ast.unparse(parts[0]))
 
 
 def _order(question: Order, scenes: Sequence[Scene]) -> Iterator[Text]:

@@ -102,7 +102,7 @@ class _Neutral(ast.NodeTransformer):
             for chosen in combinations(free, size):
                 some = [chain[i] for i in chosen]
                 rest = [each for i, each in enumerate(chain) if i not in chosen]
-                if self._says_something([part for part, _ in some], neutral):
+                if self._says_something([p for p, _ in some], [p for p, _ in rest], neutral):
                     continue
                 # Where only the key is left, it is held against what was measured, as it should.
                 if all(isinstance(part, ast.Constant) for part, _ in rest) or (
@@ -114,7 +114,9 @@ class _Neutral(ast.NodeTransformer):
                     return _joined(rest, neutral)
         return None
 
-    def _says_something(self, parts: Sequence[ast.expr], neutral: int) -> bool:
+    def _says_something(
+        self, parts: Sequence[ast.expr], rest: Sequence[ast.expr], neutral: int
+    ) -> bool:
         """Whether that these come to nothing is a finding, and not how they were written down."""
         measured = [part for part in parts if self._measured_in(part)]
         if not measured:
@@ -122,8 +124,10 @@ class _Neutral(ast.NodeTransformer):
         if neutral == 0:
             return False
         names = {name for part in measured for name in self._measured_in(part)}
-        if len(names) == 1 < len(measured):
+        if len(names) == 1 < len(measured) or any(_is_rounded(part) for part in measured):
             return False
+        if len(measured) == len(parts) > 1 and any(names_of(part) - {self._name} for part in rest):
+            return False  # one measurement over its like, beside a formula that is the answer
         if any(self._is_mixed(node) for part in measured for node in ast.walk(part)):
             return False
         others = [part for part in parts if part not in measured]
@@ -136,6 +140,14 @@ class _Neutral(ast.NodeTransformer):
                 return not (self._measured_in(left) and self._measured_in(right))
             case _:
                 return False
+
+
+def _is_rounded(part: ast.expr) -> bool:
+    match part:
+        case ast.Call(ast.Name("floor" | "ceil" | "round")):
+            return True
+        case _:
+            return False
 
 
 def _is_law(part: ast.expr) -> bool:
@@ -165,6 +177,9 @@ def _terms(node: ast.expr, sign: int) -> Iterator[Signed]:
             yield from _terms(right, sign if isinstance(op, ast.Add) else -sign)
         case ast.UnaryOp(ast.USub(), operand):
             yield from _terms(operand, -sign)
+        case ast.Call(ast.Name("sum"), [ast.List(parts)]):
+            for part in parts:
+                yield from _terms(part, sign)
         case _:
             yield node, sign
 

@@ -17,6 +17,7 @@ from quizkit.proof.worlds import (
     Search,
     World,
     gap,
+    judges,
     names_of,
     scaled,
     scaled_one,
@@ -38,7 +39,8 @@ def loose_number(question: Question, name: str, scenes: Sequence[Scene]) -> Iter
     """What is wrong with the claims that name one number of the key, or list of them."""
     assert question.proof is not None
     claims = [each.tree for each in question.proof.claims if name in each.names]
-    rows = [_Row(name, each, tuple(claims), decided(claims, name, each)) for each in scenes]
+    exact = not isinstance(question, Cloze)
+    rows = [_Row(name, each, tuple(claims), decided(claims, name, each), exact) for each in scenes]
     if isinstance(question, Cloze):
         rows = [row for row in rows if row.parts]  # the runs may share the gaps between them
     if not claims or not rows:
@@ -88,6 +90,7 @@ class _Row:
     scene: Scene
     said: tuple[ast.expr, ...]
     parts: tuple[ast.expr, ...]
+    exact: bool  # it is the number that was asked for, and stands for nothing else
 
     @property
     def key(self) -> Value:
@@ -130,7 +133,7 @@ class _Row:
 
     def _turns(self, part: ast.expr, at: int) -> bool:
         """The same for what is rounded, or is one of a few: a code, a case, a count."""
-        if _is_smooth(part):
+        if _is_smooth(part) or (self.exact and _is_coded(part)):
             return False
         values = self.scene.values
         for other in _others(_at(self.key, at)):
@@ -164,6 +167,15 @@ def _is_smooth(part: ast.expr) -> bool:
             case _:
                 pass
     return True
+
+
+def _is_coded(part: ast.expr) -> bool:
+    """Whether a truth is held against a truth: `(a < b) == (gap == 1)`."""
+    match part:
+        case ast.Compare(left, _, [right]):
+            return judges(left) or judges(right)
+        case _:
+            return False
 
 
 def _solutions(claim: ast.expr, name: str, world: World) -> Iterator[Value]:

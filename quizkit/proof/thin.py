@@ -71,8 +71,9 @@ def thin_proof(question: Question) -> Iterator[Rule]:
 def _thin_number(question: Numeric, proof: Proof) -> Iterator[Rule]:
     if not any("answer" in claim.names for claim in proof.claims):
         yield "proof.claims", "no claim names `answer`"
-    if question.params and len(proof.at) < 3:
-        yield "proof.at", f"{len(proof.at)} rows; a number is proved at three or more"
+    different = len({tuple(sorted(row.items())) for row in proof.at})
+    if question.params and different < 3:
+        yield "proof.at", f"{different} different rows; a number is proved at three or more"
     for name in sorted(question.answer.names & set(question.params)):
         run = {row[name] for row in proof.at if name in row}
         if len(run) == 1 and run != {*question.params[name]}:

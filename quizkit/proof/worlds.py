@@ -19,6 +19,7 @@ TINY = 1e-9  # a difference from a reference below this is rounding, if the demo
 _SCALES = (1.01, 0.0, 2.0, 0.5, 0.99, 10.0)
 _BESIDE = (1.0, 1.01, 0.99)  # of where two sides are equal: there, and on either side
 _OUTCOMES = ("finished", "crashed", "hung")
+_FAR = 5.0
 _ENOUGH = 2000  # reports tried for one claim
 
 
@@ -84,11 +85,11 @@ def scaled_one(value: Number | bool, by: float, small: float) -> Number | bool:
 class Search:
     """Looks for a report in which something is true, or false.
 
-    Without `nought` no count or time that is something becomes nothing.
+    `near`: no count or time changes beyond a factor, or becomes nothing.
     """
 
     scene: Scene
-    nought: bool = True
+    near: bool = False
     left: int = field(default=_ENOUGH)
 
     def find(self, node: ast.expr, want: bool, world: World | None = None) -> World | None:
@@ -131,7 +132,7 @@ class Search:
                     self.left -= 1
                     if self.left <= 0:
                         return
-                    if self.nought or not self._vanishes(world, found):
+                    if not self.near or not self._is_far(found):
                         yield found
 
     def _every(self, parts: Sequence[ast.expr], want: bool, world: World) -> Iterator[World]:
@@ -202,15 +203,22 @@ class Search:
                     if self._possible(name, value, before):
                         yield {**world, name: value}
 
-    def _vanishes(self, world: World, found: World) -> bool:
-        """Whether a count or a time that was something is nothing now."""
-        return any(
-            was != 0 and now == 0
-            for name in self.scene.measured - self.scene.compared
-            if found[name] is not world[name]
-            for was, now in zip(_listed(world[name]), _listed(found[name]), strict=False)
-            if is_number(was)
-        )
+    def _is_far(self, found: World) -> bool:
+        """Whether a measurement is out of all proportion to what it was."""
+        changed = [
+            name for name in self.scene.measured if found[name] is not self.scene.values[name]
+        ]
+        for name in changed:
+            pairs = zip(_listed(self.scene.values[name]), _listed(found[name]), strict=False)
+            for was, now in pairs:
+                if not is_number(was) or not is_number(now):
+                    continue
+                if name in self.scene.compared:
+                    if abs(was) <= TINY and abs(now) > 0.02:
+                        return True
+                elif was and not abs(was) / _FAR <= abs(now) <= abs(was) * _FAR:
+                    return True
+        return False
 
     def _possible(self, name: str, value: Value, before: Value) -> bool:
         """Whether a run could have measured it: what is counted is never below 0."""

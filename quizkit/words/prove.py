@@ -86,9 +86,10 @@ WORDS: Words = {
         "zh": "{place}：无论测到什么，`{claim}` 都为假，推翻不了这个选项",
         "en": "{place}: `{claim}` is false whatever is measured, and refutes nothing",
     },
-    "loose_nought": {
-        "zh": "{place}：`{part}` 只说它不是 0。说出是多少，或者和什么相比",
-        "en": "{place}: `{part}` says only that it is not 0. Say how much, or compared with what",
+    "loose_lax": {
+        "zh": "{place}：几乎测到什么，`{part}` 都为真。说出是多少，或者和什么相比",
+        "en": "{place}: `{part}` is true of almost any measurement. Say how much, or compared with "
+        "what",
     },
     "loose_order": {
         "zh": "steps：答案没有挂在实测上。没有一个实测值说明 {first} 在 {second} 之前",

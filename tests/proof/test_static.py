@@ -96,6 +96,7 @@ def test_a_parameter_called_like_a_metric_is_refused(question: Read):
     [
         ("    - isclose(bubble_1f1b, answer)", "    - bubble_1f1b < 1", "no claim names `answer`"),
         (", {p: 2, m: 2}", "", "three or more"),
+        ("{p: 2, m: 2}", "{p: 3, m: 5}", "2 different rows"),
         ("{p: 3, m: 5}", "{p: 4, m: 4}", "power of two"),
     ],
 )
