@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -71,8 +72,10 @@ def give_way() -> None:
     Under SCHED_BATCH a process that wakes up does not push aside the one that works: the same
     runs take half the CPU. Threads that start later, gloo's own among them, inherit it.
     """
-    if sys.platform == "linux":
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    # Whoever has chosen a policy keeps it; nor may one leave SCHED_IDLE without privilege.
+    if sys.platform == "linux" and os.sched_getscheduler(0) == os.SCHED_OTHER:
+        with suppress(PermissionError):  # a sandbox forbids it: then runs only cost more
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 class Release:

@@ -76,6 +76,12 @@ def test_ranks_do_not_cut_in_on_each_other_and_a_program_keeps_its_policy(
     before, report = done.stdout.split("\n", 1)
     assert int(before) == os.sched_getscheduler(0)
     assert json.loads(report)["metrics"]["number"] == [os.SCHED_BATCH] * 4
+    if start == "fork":
+        idle = "import os, sys; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)); "
+        again = idle + "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+        done = programs.run(sys.executable, "-c", again, path, "--json")
+        report = done.stdout.split("\n", 1)[1]
+        assert json.loads(report)["metrics"]["number"] == [os.SCHED_IDLE] * 4
 
 
 def test_ctrl_c_is_for_whoever_drives_the_bench(warm: Warm):
