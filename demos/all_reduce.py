@@ -69,7 +69,7 @@ def ring_all_reduce(payload: Tensor, toll: Toll = free) -> None:
     row, chunks = cut(payload, ranks())
     ring_reduce_scatter(chunks, toll)
     ring_all_gather(chunks, toll)
-    if row.numel() > payload.numel():
+    if row.data_ptr() != payload.data_ptr():
         payload.copy_(row[: payload.numel()].view_as(payload))
 
 
@@ -99,7 +99,7 @@ def shift(out: Tensor, into: Tensor, toll: Toll) -> None:
 
 
 def cut(payload: Tensor, parts: int) -> tuple[Tensor, list[Tensor]]:
-    """The payload as one row of equal chunks: views of the payload, or of a padded copy."""
+    """The payload as one row of equal chunks: views of it, or of a copy where it must be."""
     row = payload.reshape(-1)
     # Equal chunks keep the ranks in step and every buffer reusable; zeros add nothing to a sum.
     missing = -row.numel() % parts

@@ -358,3 +358,22 @@ def groups() -> list[float]:
 
 def test_groups_keep_options_of_their_own_and_a_schedule_reaches_them() -> None:
     assert on_ranks(3, groups) == [[0, 0.0], [1, 0.0], [2, 0.0]]
+
+
+def a_transposed_sum(rows: int) -> list[float]:
+    """What `ring_all_reduce` makes of a tensor that does not lie in memory as it is read."""
+    from _bench import rank, ranks
+
+    import torch
+    from all_reduce import ring_all_reduce
+
+    plain = torch.arange(rows * 4, dtype=torch.float64).reshape(rows, 4).t()
+    mine = (plain.t() * (rank() + 1)).t()
+    ring_all_reduce(mine)
+    off = mine - plain * (ranks() * (ranks() + 1) / 2)
+    return [rank(), off.abs().max().item()]
+
+
+@pytest.mark.parametrize("rows", [3, 5])
+def test_a_ring_sums_in_place_however_the_tensor_lies(rows: int) -> None:
+    assert on_ranks(3, a_transposed_sum, rows) == [[0, 0.0], [1, 0.0], [2, 0.0]]
