@@ -24,6 +24,8 @@ class Text:
     zh: str
     en: str
 
+    __iter__ = None  # else `in` would count up through __getitem__ for ever
+
     def __getitem__(self, lang: Lang) -> str:
         return self.zh if lang == "zh" else self.en
 

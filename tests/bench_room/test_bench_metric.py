@@ -1,6 +1,7 @@
 """What a run reports: metrics over ranks, checks judged, strict JSON."""
 
 import math
+from typing import cast
 
 from _bench import metric, report
 
@@ -61,9 +62,9 @@ def test_equal_bit_by_bit_is_yes_or_no_and_no_difference():
     packed = metric.packed({"same": metric.shared(metric.identical(True))})
     assert packed == {"same": {"value": True, "how": "identical", "shared": True}}
     with pytest.raises(TypeError, match="'same': identical\\(\\) takes True or False, not 0"):
-        metric.packed({"same": metric.identical(0)})
+        metric.packed({"same": metric.identical(cast("bool", 0))})
     with pytest.raises(TypeError, match="takes True or False"):
-        metric.packed({"same": metric.identical([True, 1.0])}, 2)
+        metric.packed({"same": metric.identical(cast("bool", [True, 1.0]))}, 2)
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_prove_fails_where_a_run_no_longer_shows_the_evidence(question: Read, br
     other = replace(asked, exhibits=(Exhibit("log", "rank 0  F0  B1\nrank 1  F0"),))
     failed = court.prove(other)
     assert failed.status == "failed"
-    assert "no longer shows these log" in failed.reasons[0]
+    assert "no longer shows these log" in failed.reasons[0].en
 
 
 @pytest.mark.parametrize(("clock", "same"), [("virtual", False), ("wall", True)])

@@ -42,7 +42,7 @@ def code(question: Question) -> Excerpt | None:
 
 
 def asked(name: str, seed: int = 1) -> Asked:
-    question = (questions() | questions(STEMS))[name]
+    question = {**questions(), **questions(STEMS)}[name]
     return ask(question, seed, code(question))
 
 
