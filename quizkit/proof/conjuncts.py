@@ -48,6 +48,11 @@ def decided(claims: Sequence[ast.expr], name: str, run: Scene) -> tuple[ast.expr
     return tuple(part for part in parts if name in names_of(part))
 
 
+def strict(claim: ast.expr, measured: frozenset[str]) -> ast.expr:
+    """The claim with less for at most, more for at least, where what was measured is compared."""
+    return cast("ast.expr", _Strict(measured).visit(deepcopy(claim)))
+
+
 def loosened(claim: ast.expr) -> ast.expr:
     """The claim with equal up to rounding for equal: a number that was solved for is not exact."""
     return cast("ast.expr", _Loosened().visit(deepcopy(claim)))
@@ -83,6 +88,17 @@ class _Decided(ast.NodeTransformer):
                     return self.visit(taken[0])
             case _:
                 pass
+        return self.generic_visit(node)
+
+
+class _Strict(ast.NodeTransformer):
+    def __init__(self, measured: frozenset[str]) -> None:
+        self._measured = measured
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        if names_of(node) & self._measured:
+            tight: dict[type[ast.cmpop], ast.cmpop] = {ast.LtE: ast.Lt(), ast.GtE: ast.Gt()}
+            node.ops = [tight.get(type(op), op) for op in node.ops]
         return self.generic_visit(node)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from quizkit.bank.functions import Value
 from quizkit.bank.model import Cloze, Numeric, Order, Question, Text, Trace
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.conjuncts import parts_of
+from quizkit.proof.conjuncts import parts_of, strict
+from quizkit.proof.jointly import loose_together, places
 from quizkit.proof.judge import Role, Run, key_names, scope, statements
 from quizkit.proof.messages import where
 from quizkit.proof.number import loose_number
@@ -36,6 +37,7 @@ def loose(question: Question, runs: Sequence[Run], demo: Demo) -> Iterator[Text]
             yield from _order(question, scenes)
         case _:
             pass
+    yield from loose_together(question, scenes)
 
 
 def scene(question: Question, run: Run, demo: Demo) -> Scene:
@@ -88,7 +90,8 @@ def _order(question: Order, scenes: Sequence[Scene]) -> Iterator[Text]:
     ids = [step.id for step in question.steps]
     claims = [part for each in question.proof.claims for part in parts_of(each.tree)]
     for first, second in adjacent(question):
-        swapped = _swapped(ids, first, second)
+        other = {first: second, second: first}
+        swapped = places(ids, [other.get(each, each) for each in ids])
         named = [each for each in claims if names_of(each) & {first, second, "order"}]
         if not any(_decides(claim, swapped, each) for claim in named for each in scenes):
             yield both("prove.loose_order", first=first, second=second)
@@ -101,17 +104,13 @@ def adjacent(question: Order) -> Iterator[tuple[str, str]]:
             yield first.id, second.id
 
 
-def _swapped(ids: Sequence[str], first: str, second: str) -> Mapping[str, Value]:
-    places: dict[str, Value] = {each: at for at, each in enumerate(ids, start=1)}
-    places[first], places[second] = places[second], places[first]
-    return {**places, "order": [int(str(places[each])) for each in ids]}
-
-
 def _decides(claim: ast.expr, swapped: Mapping[str, Value], run: Scene) -> bool:
     """Whether the claim is true of this order here, and of the other one in another report."""
     other = {**run.values, **swapped}
     if truth_of(claim, other) is not False:
         return False
+    if not truth_of(strict(claim, run.measured), run.values):
+        return False  # what was measured is alike, and comes in no order
     keyed = {name: run.values[name] for name in swapped}
     found = Search(run).worlds(claim, True, other)
     return any(truth_of(claim, {**each, **keyed}) is False for each in found)

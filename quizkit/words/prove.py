@@ -95,6 +95,16 @@ WORDS: Words = {
         "zh": "steps：答案没有挂在实测上。没有一个实测值说明 {first} 在 {second} 之前",
         "en": "steps: says nothing about the key: no measurement puts {first} before {second}",
     },
+    "loose_turned": {
+        "zh": "steps：顺序换成 {order}，主张同样成立。要让主张只对一种顺序成立",
+        "en": "steps: the claims are as true of the order {order}. Compare so that only one order "
+        "is true",
+    },
+    "loose_pair": {
+        "zh": "{place}：{other} 时主张同样成立。每个数要分别和实测值相比",
+        "en": "{place}: the claims are as true of {other}. Compare each number with what was "
+        "measured",
+    },
     "loose_repeated": {
         "zh": "{place}：和 {other} 是同一个主张，证明不了另一点",
         "en": "{place}: makes the same claim as {other}, which proves no other point",

@@ -266,3 +266,62 @@ def test_a_gap_follows_what_was_measured(held: Held):
     assert said.startswith("gaps.g: says nothing about the key")
     (said,) = held(cloze("4", "g < 5 and g <= peak_live_1f1b[0]"))
     assert said.startswith("gaps.g: the claims are as true of g = ")
+
+
+def test_no_other_order_is_as_true(held: Held):
+    one = "abs(a - b) == abs(peak_live_1f1b[3] - peak_live_1f1b[2])"
+    two = "abs(b - c) == abs(peak_live_1f1b[2] - peak_live_1f1b[1])"
+    three = "abs(a - c) == abs(peak_live_1f1b[3] - peak_live_1f1b[1])"
+    assert held(order(one, two, three)) == [
+        "steps: the claims are as true of the order c, b, a. Compare so that only one order is true"
+    ]
+
+
+def test_what_is_alike_puts_no_step_before_another(held: Held):
+    tied = "(peak_live_gpipe[1] <= peak_live_gpipe[0]) == (a < b)"
+    (said,) = held(order(tied, "(peak_live_1f1b[1] < peak_live_1f1b[0]) == (b < c)"))
+    assert "no measurement puts a before b" in said
+
+
+def two_gaps(one: int, two: int, *claims: str) -> str:
+    listed = "".join(f"    - {claim}\n" for claim in claims)
+    return (
+        "kind: cloze\ntext: x [[g]] [[h]]\n"
+        f"gaps: {{g: {{answer: '{one}', value: {one}}}, h: {{answer: '{two}', value: {two}}}}}\n"
+        f"proof:\n  demo: pipeline\n  claims:\n{listed}"
+    )
+
+
+LAZY_GAPS = {
+    "their sum": "g + h == peak_live_1f1b[0] + peak_live_1f1b[3]",
+    "their product": "isclose(g * h, peak_live_1f1b[0] * peak_live_1f1b[3])",
+    "the larger and the smaller": (
+        "max(g, h) == peak_live_1f1b[0] and min(g, h) == peak_live_1f1b[3]"
+    ),
+}
+
+
+@pytest.mark.parametrize("lazy", LAZY_GAPS)
+def test_gaps_are_not_proved_by_what_they_make_together(held: Held, lazy: str):
+    found = held(two_gaps(1, 4, LAZY_GAPS[lazy]))
+    assert any("as true of g = 4, h = 1" in each for each in found), found
+
+
+def test_gaps_that_are_proved_apart_and_together_are_accepted(held: Held):
+    assert held(two_gaps(4, 1, "g == peak_live_1f1b[0]", "h == peak_live_1f1b[3]")) == []
+    together = "g + h == peak_live_1f1b[0] + peak_live_1f1b[3]"
+    assert held(two_gaps(4, 1, together, "g - h == peak_live_1f1b[0] - peak_live_1f1b[3]")) == []
+
+
+def trace(answer: str, *claims: str) -> str:
+    listed = "".join(f"    - {claim}\n" for claim in claims)
+    return (
+        f"kind: trace\nfunction: schedule_1f1b\nanswer: {answer}\n"
+        f"proof:\n  demo: pipeline\n  claims:\n{listed}"
+    )
+
+
+def test_a_list_is_not_proved_by_its_sum(held: Held):
+    (said,) = held(trace("[1, 2, 3, 4]", "sum(answer) == sum(peak_live_1f1b)"))
+    assert said.startswith("answer: the claims are as true of answer = [2, 1, 3, 4]")
+    assert held(trace("[4, 3, 2, 1]", "answer == peak_live_1f1b")) == []
