@@ -2,18 +2,21 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
+from quizkit.bank.draw import draws
 from quizkit.bank.formula import FormulaError, parse
 from quizkit.bank.functions import Number, is_number
 from quizkit.bank.model import Choice, Cloze, Numeric, Order, Proof, Question, Trace
 from quizkit.proof.judge import key_names, statements
 from quizkit.proof.setting import rows
-from quizkit.proof.worlds import names_of
+from quizkit.proof.worlds import names_of, value_of
 
 Rule = tuple[str, str]
 
 WIDEST = 0.01  # relative tolerance of a claim that decides a key: what a learner is forgiven
+_DRAWS = 500  # looked at for the cases of an answer
 _LEADING = re.compile(r"[-+(]*[0-9][0-9.,]*(?:\s*(?:\*\*|[-+*/^×])\s*[(]*[0-9][0-9.,]*[)]*)*")
 _WORDS = {
     word: number
@@ -81,6 +84,38 @@ def _thin_number(question: Numeric, proof: Proof) -> Iterator[Rule]:
     numbers = [value for row in proof.at for value in row.values()]
     if question.params and not any(v != int(v) or int(v) & (int(v) - 1) for v in numbers):
         yield "proof.at", "every number is a power of two; wrong laws often agree there"
+    yield from _branches(question, proof)
+
+
+def _branches(question: Numeric, proof: Proof) -> Iterator[Rule]:
+    """A case of `answer` that a draw meets, and that no row of `at` is in."""
+    shown = {each for row in proof.at for each in _taken(question.answer.tree, row)}
+    for drawn in islice(draws(question), _DRAWS if proof.at else 0):
+        for each in _taken(question.answer.tree, drawn):
+            if each not in shown:
+                what, case = each
+                said = ", ".join(f"{name}={value:g}" for name, value in drawn.items())
+                yield "proof.at", f"`{what}` is {case} at {said}, and in no row"
+                return
+
+
+def _taken(answer: ast.expr, numbers: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
+    """What decides on a case in `answer`, and which case that is."""
+    for node in ast.walk(answer):
+        match node:
+            case ast.IfExp(test):
+                yield ast.unparse(test), str(value_of(test, numbers)).lower()
+            case ast.Call(ast.Name("min" | "max"), [_, _, *_] as among):
+                best = value_of(node, numbers)
+                alike = [each for each in among if value_of(each, numbers) == best]
+                if len(alike) == 1:  # where two are alike, either law would do
+                    yield ast.unparse(node), f"`{ast.unparse(alike[0])}`"
+            case ast.Call(ast.Name("floor" | "ceil" | "round"), [rounded]):
+                value = value_of(rounded, numbers)
+                if is_number(value) and not float(value).is_integer():
+                    yield ast.unparse(rounded), "not whole"
+            case _:
+                pass
 
 
 def _shown(question: Cloze, proof: Proof) -> Iterator[Rule]:

@@ -195,3 +195,20 @@ def test_a_gap_accepts_no_other_number(question: Read):
         "proof: {demo: pipeline, claims: [bubble_1f1b == g]}\n"
     )
     assert ("gaps.g", "shows `9`, and 8 is what is proved") in [*thin_proof(question(text))]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("p if m >= p else 2 * m", "`m >= p` is false at p=3, m=2, and in no row"),
+        ("min(p, 5, m - 1)", "`min(p, 5, m - 1)` is `m - 1` at p=2, m=2, and in no row"),
+        ("m * floor(log2(p))", "`log2(p)` is not whole at p=3, m=2, and in no row"),
+    ],
+)
+def test_each_case_of_an_answer_is_in_a_row(question: Read, answer: str, said: str):
+    rows = "at: [{p: 4, m: 8}, {p: 2, m: 5}, {p: 2, m: 8}]"
+    text = NUMERIC.replace("(p - 1) / (m + p - 1)", answer)
+    text = text.replace("at: [{p: 4, m: 8}, {p: 3, m: 5}, {p: 2, m: 2}]", rows)
+    assert ("proof.at", said) in [*thin_proof(question(text))]
+    met = text.replace(rows, rows.replace("]", ", {p: 4, m: 2}, {p: 3, m: 2}]"))
+    assert not [each for each in thin_proof(question(met)) if "in no row" in each[1]]
