@@ -41,6 +41,6 @@ def test_a_run_takes_as_long_as_its_simulation(
             (e.rank, e.name, e.start, e.end) for e in report.timeline.events if e.schedule == name
         }
         assert ran == set(pipeline.events(worked.inputs))
-        sent = report.metrics["sent_messages"]
+        sent = report.metrics["messages_1f1b"]
         assert isinstance(sent, tuple)
         assert sum(sent) == figures["messages"]
