@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from quizkit.bank.model import Bug, Choice, Essay, Numeric, Question
+from quizkit.bank.model import Bug, Choice, Essay, Numeric, Question, RubricPoint
 from quizkit.bank.reading_time import asking_time, telling_time
 
 
@@ -64,9 +64,8 @@ def myths_of(question: Question) -> Iterator[tuple[str, str]]:
     yield from ((place, myth) for place, myth in found if myth)
 
 
-def covers_of(question: Question) -> Iterator[tuple[str, str]]:
-    """(place, name) of every part that the question states, rubric points' own included."""
-    yield from ((f"covers.{index}", name) for index, name in enumerate(question.covers))
+def points_of(question: Question) -> Iterator[tuple[str, RubricPoint]]:
+    """(place, point) of everything an essay's rubric or a bug's reasons give points for."""
     match question:
         case Essay(rubric=points):
             place = "rubric"
@@ -75,8 +74,15 @@ def covers_of(question: Question) -> Iterator[tuple[str, str]]:
         case _:
             return
     for index, point in enumerate(points):
+        yield f"{place}.{index}", point
+
+
+def covers_of(question: Question) -> Iterator[tuple[str, str]]:
+    """(place, name) of every part that the question states, rubric points' own included."""
+    yield from ((f"covers.{index}", name) for index, name in enumerate(question.covers))
+    for place, point in points_of(question):
         for at, name in enumerate(point.covers):
-            yield f"{place}.{index}.covers.{at}", name
+            yield f"{place}.covers.{at}", name
 
 
 def parts_of(question: Question) -> tuple[str, ...]:

@@ -8,13 +8,12 @@ from pathlib import Path
 from quizkit.bank.build import Builder, unknown
 from quizkit.bank.common import COMMON, common_questions, cover_problems
 from quizkit.bank.draw import MOST_DRAWS, draws, number_of_draws
-from quizkit.bank.entry import myths_of
+from quizkit.bank.entry import myths_of, points_of
 from quizkit.bank.evidence import evidence
 from quizkit.bank.exhibits import ENDING, broken_seal, place_of
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.language import language_problems
 from quizkit.bank.model import (
-    Bug,
     Choice,
     CommonQuestion,
     Essay,
@@ -243,12 +242,9 @@ def _warnings(question: Question) -> Iterator[Rule]:
         yield from _twin_traps(question)
     if isinstance(question, Essay):
         yield from _false_alarms(question)
-    if isinstance(question, (Bug, Essay)):
-        points = question.reasons if isinstance(question, Bug) else question.rubric
-        for index, point in enumerate(points):
-            if not point.keywords:
-                place = "reasons" if isinstance(question, Bug) else "rubric"
-                yield f"{place}.{index}", "has no keywords, so it is never ticked beforehand"
+    for place, point in points_of(question):
+        if not point.keywords:
+            yield place, "has no keywords, so it is never ticked beforehand"
 
 
 def _patterns(bank: Bank) -> Iterator[str]:

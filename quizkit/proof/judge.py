@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from quizkit.bank.entry import points_of
 from quizkit.bank.formula import Formula, FormulaError
 from quizkit.bank.functions import Scalar, Value, is_number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Text, Trace
@@ -100,11 +101,9 @@ def statements(question: Question) -> Iterator[tuple[str, Role, Formula, Mapping
                 for claim in naming:
                     yield f"traps.{index}.formula", "trap", claim, {"answer": trap.formula}
         case Bug() | Essay():
-            points = question.reasons if isinstance(question, Bug) else question.rubric
-            place = "reasons" if isinstance(question, Bug) else "rubric"
-            for index, point in enumerate(points):
+            for place, point in points_of(question):
                 if point.claim:
-                    yield f"{place}.{index}.claim", "point", point.claim, {}
+                    yield f"{place}.claim", "point", point.claim, {}
         case _:
             pass
 

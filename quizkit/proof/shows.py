@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 
 from quizkit.bank.build import unknown
 from quizkit.bank.draw import show_value
+from quizkit.bank.entry import points_of
 from quizkit.bank.formula import Formula, FormulaError, parse, unknown_names
 from quizkit.bank.functions import Value
-from quizkit.bank.model import Bug, Choice, Essay, Numeric, Question, Text
+from quizkit.bank.model import Choice, Numeric, Question, Text
 from quizkit.bank.places import places, put
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.judge import key_names
@@ -79,18 +80,11 @@ def generated(
 
 
 def _written(question: Question) -> Iterator[tuple[str, Text, Formula | None]]:
-    match question:
-        case Choice(options=said):
-            place = "options"
-        case Essay(rubric=said):
-            place = "rubric"
-        case Bug(reasons=said):
-            place = "reasons"
-        case _:
-            return
-    for index, each in enumerate(said):
+    options = question.options if isinstance(question, Choice) else ()
+    said = [(f"options.{index}", option) for index, option in enumerate(options)]
+    for place, each in (*said, *points_of(question)):
         if each.shows:
-            yield f"{place}.{index}", each.shows, each.claim
+            yield place, each.shows, each.claim
 
 
 def _filled(text: str, names: Mapping[str, Value]) -> str:
