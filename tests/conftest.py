@@ -2,18 +2,29 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import forked
 import pytest
+import started
+from terminal import Terminal
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 from quizkit.bank.reader import Bank
+from quizkit.lab import bench
 from quizkit.lab.catalogue import names
 from quizkit.paths import QUESTIONS
+
+KEPT = ("PATH", "HOME", "TZ", "QUIZKIT_CACHE")
+"""What a terminal's command finds of the environment that the tests run in."""
+FAMILY = "QUIZKIT_TEST_FAMILY"
 
 
 class ByDemo(LoadFileScheduling):
@@ -29,6 +40,12 @@ class ByDemo(LoadFileScheduling):
         asked = test.partition("[")[2].removesuffix("]").lstrip("0123456789-")
         known = [name for name in names() if f"{asked}-".startswith(f"{name}-")]
         return file.replace("every_demo", max(known, key=len, default="").replace("-", "_"))
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        # Tests elsewhere start whole programs: as the last ones, they would be waited for alone.
+        if elsewhere := next((file for file in self.workqueue if "/demos/" not in file), None):
+            self.workqueue.move_to_end(elsewhere, last=False)
+        super()._assign_work_unit(node)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByDemo | None:
@@ -51,12 +68,53 @@ def one_index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         os.environ["QUIZKIT_CACHE"] = before
 
 
+sys.dont_write_bytecode = (
+    False  # else each run rewrites the assertions of all tests, in each process
+)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def compiled_once() -> Iterator[None]:
     """Processes that tests start keep what they compile: else each of hundreds compiles it all."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         yield
+
+
+@pytest.fixture(autouse=True)
+def torch_is_there(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where ranks run, commands and benches are forks of what has imported torch.
+
+    Not in the room of the demos, which import it themselves, and do as they like with it.
+    """
+    if request.node.get_closest_marker("demo") and request.path.parent.name != "demos":
+        monkeypatch.setattr(started, "torch", True)
+        monkeypatch.setattr(bench, "subprocess", subprocess)  # what it was, again, at the end
+        forked.benches()
+
+
+@pytest.fixture
+def cold(torch_is_there: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But here a bench imports torch itself."""
+    monkeypatch.setattr(bench, "subprocess", subprocess)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Callable[..., Terminal]]:
+    """Start a command on a terminal of a given size; what is still there at the end is ended."""
+    opened: list[Terminal] = []
+    keep = {name: os.environ[name] for name in (*KEPT, FAMILY) if name in os.environ}
+
+    def start(
+        command: Sequence[str | Path], columns: int = 80, rows: int = 40, **more: str
+    ) -> Terminal:
+        env = {**keep, "TERM": "xterm-256color", "LANG": "C.UTF-8", **more}
+        opened.append(Terminal([*map(str, command)], columns, rows, env))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.gone()
 
 
 @pytest.fixture(scope="session")
@@ -109,7 +167,7 @@ def _parent(pid: int) -> int:
 def family(monkeypatch: pytest.MonkeyPatch) -> Iterator[Family]:
     """Marks what the test starts; at the end nothing of it may be left."""
     mark = f"family-{uuid.uuid4().hex}"
-    monkeypatch.setenv("QUIZKIT_TEST_FAMILY", mark)
+    monkeypatch.setenv(FAMILY, mark)
     found = Family(mark)
     yield found
     try:

@@ -16,6 +16,7 @@ from errno import EACCES
 from pathlib import Path
 
 import pytest
+import started
 
 from quizkit.answer import PLACEMENT, UNDO, Answer, Event, counted, flagged
 from quizkit.diary import Diary, erase
@@ -60,10 +61,8 @@ def answer(uuid: str, **values: object) -> Answer:
     return Answer(**(base | values))  # pyright: ignore[reportArgumentType]
 
 
-def writer(path: Path, name: str, count: int, **options: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", WRITER, str(path), name, str(count)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, **(pipes | options))  # pyright: ignore
+def writer(path: Path, name: str, count: int) -> started.Talk:
+    return started.Talk("-c", WRITER, path, name, count, env=os.environ)
 
 
 def test_what_is_written_is_read(tmp_path: Path):
@@ -174,18 +173,16 @@ def test_a_killed_writer_loses_no_acknowledged_answer(tmp_path: Path):
     for batch in range(10):
         children = [writer(path, f"{batch}.{i}", 100_000) for i in range(3)]
         for child in children:
-            assert child.stdout is not None
             # Read some lines, so that the kill comes in the middle of the writing.
             for _ in range(chance.randrange(1, 120)):
-                acknowledged.add(child.stdout.readline().strip())
+                acknowledged.add(child.read().strip())
         for child in children:
-            child.send_signal(signal.SIGKILL)
+            child.signal(signal.SIGKILL)
         for child in children:
-            assert child.stdout is not None
+            code, rest, _ = child.end()
+            assert code == -signal.SIGKILL
             # What comes after the last line break was cut off in the middle of being said.
-            acknowledged |= set(child.stdout.read().split("\n")[:-1])
-            assert child.wait() == -signal.SIGKILL
-            child.communicate()
+            acknowledged |= set(rest.split("\n")[:-1])
     with Diary(path) as diary:
         kept = {row.uuid for row in diary.answers()}
     assert len(acknowledged) > 30
@@ -206,8 +203,8 @@ def test_an_answer_outlives_a_power_cut(tmp_path: Path):
 def test_many_processes_at_once(tmp_path: Path):
     path = tmp_path / "diary.sqlite3"
     children = [writer(path, f"p{i}", 100) for i in range(4)]
-    ends = [(child.communicate(timeout=60), child.returncode) for child in children]
-    assert [end for end in ends if end[1]] == []
+    ends = [child.end() for child in children]
+    assert [end for end in ends if end[0]] == []
     with Diary(path) as diary:
         assert len({row.uuid for row in diary.answers()}) == 400
 

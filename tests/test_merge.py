@@ -5,7 +5,6 @@ import os
 import sqlite3
 import stat
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -364,19 +363,12 @@ def test_the_same_file_merged_by_many_at_once_is_taken_in_once(tmp_path: Path):
     tower = written(tmp_path / "t", TOWER)
     merged(tower, Pages([], talks))
     home = written(tmp_path / "mine", LAPTOP)
-    command = [sys.executable, "-c", TAKER, str(home), str(tower)]
-    takers = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for _ in range(4)
-    ]
+    takers = [started.Talk("-c", TAKER, home, tower, env=os.environ) for _ in range(4)]
     for each in takers:
-        assert each.stdout
-        assert each.stdout.readline() == "ready\n"
+        assert each.read() == "ready\n"
     for each in takers:
-        assert each.stdin
-        each.stdin.write("\n")
-        each.stdin.flush()
-    told = sorted(each.communicate(timeout=60)[0] for each in takers)
+        each.say("")
+    told = sorted(each.end()[1] for each in takers)
     assert told == ["0 0\n"] * 3 + ["4 501\n"]
     with Diary(home) as diary:
         assert len(diary.events(name="alive")) == 500
@@ -412,8 +404,8 @@ def test_a_killed_merge_leaves_no_empty_copy(tmp_path: Path):
         home = tmp_path / f"home{steps}"
         home.mkdir()
         mine = written(home / "diary.sqlite3", LAPTOP)
-        command = [sys.executable, "-c", KILLED, str(mine), str(tower), str(steps)]
-        code = subprocess.run(command, check=False).returncode
+        words = ["-c", KILLED, mine, tower, steps]
+        code = started.python(words, os.environ).returncode
         assert [len(pages(each).answers) for each in backups(mine)] in ([], [3])
         with Diary(mine) as diary:
             assert len(diary.answers()) in (3, 7)

@@ -1,13 +1,13 @@
 """What the README promises, something here has checked."""
 
 import json
+import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
+import started
 from typer.testing import CliRunner
 
 from quizkit.calc.sheet import option as option_of
@@ -120,8 +120,8 @@ def test_what_people_say_is_refuted_by_the_run_beside_it(demo: str):
     rows = re.findall(rf"^\|.*`quizkit (demo {demo}(?: .*)?)` \| (.*) \|$", README, re.MULTILINE)
     assert len(rows) == 2  # in each language
     assert len({command for command, _ in rows}) == 1
-    command = [sys.executable, "-m", "quizkit", *rows[0][0].split(), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    done = started.quizkit(*rows[0][0].split(), "--json", env=os.environ, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
     run = Report.from_json(json.loads(done.stdout))
     for _, said in rows:
         told = re.findall(r"\d+(?:\.\d+)?(?:e-\d+| %)?", said.replace("1F1B", "").replace(",", ""))

@@ -2,15 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-import pexpect
 import pytest
 import started
 
@@ -193,17 +192,14 @@ def test_a_topic_by_another_name(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("lang", "word"), [("en", "reset"), ("zh", "重来")])
-def test_at_a_terminal_it_asks(tmp_path: Path, lang: str, word: str):
+def test_at_a_terminal_it_asks(tmp_path: Path, terminal, lang: str, word: str):
     with Diary(tmp_path / "diary.sqlite3") as diary:
         diary.append(row("a", "dp/skipped-branch", 0))
-    env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
     for typed, count in (("no", 1), (word, 0)):
         words = ["-m", "quizkit", "data", "--reset", "dp", "--lang", lang]
-        child = pexpect.spawn(sys.executable, words, env=env, encoding="utf-8", timeout=60)
-        child.expect(f"[:：] ?{word}")
-        child.sendline(typed)
-        child.expect(pexpect.EOF)
-        child.close()
-        assert child.exitstatus == (1 if count else 0)
+        desk = terminal(words, QUIZKIT_HOME=str(tmp_path))
+        desk.wait(lambda text: re.search(f"[:：] ?{word}", text), word)
+        desk.press(f"{typed}\r")
+        assert desk.close() == (1 if count else 0)
         with Diary(tmp_path / "diary.sqlite3") as diary:
             assert counting(diary, "dp") == count

@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import forked
 import pytest
 
 DEMOS = Path(__file__).parents[2] / "demos"
@@ -104,6 +106,8 @@ class Programs:
 
     def __init__(self, folder: Path):
         self.folder = folder
+        # `subprocess.Popen`, where more is tested than what comes after torch has been imported.
+        self.popen: Callable[..., subprocess.Popen[Any]] = forked.Popen
         self.scratch = folder / "scratch"
         self.scratch.mkdir()
         self.marker = f"probe-{uuid.uuid4().hex}"
@@ -123,7 +127,7 @@ class Programs:
 
     def start(self, *command: object, **extra: str) -> "subprocess.Popen[str]":
         """Start a program with pipes."""
-        return subprocess.Popen(
+        return self.popen(
             [str(each) for each in command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -160,7 +164,7 @@ class Warm:
 
     def __init__(self, programs: Programs, **extra: str):
         self.programs = programs
-        self.process = subprocess.Popen(
+        self.process = programs.popen(
             [sys.executable, "-P", "-m", "_bench"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,5 +1,6 @@
 """A demo as its own program: options, report, breaks, exit codes."""
 
+import subprocess
 import sys
 
 import pytest
@@ -54,6 +55,7 @@ if __name__ == "__main__":
 
 
 def test_a_report_has_all_its_parts(programs: Programs):
+    programs.popen = subprocess.Popen
     path = programs.write("go_round", DEMO)
     code, report, err = programs.demo(path, "--start", 5, "--scale", "2", "--way", "down")
     assert (code, err) == (0, "")
@@ -229,6 +231,7 @@ def test_the_bench_alone_makes_a_rank(programs: Programs):
 
 
 def test_every_rank_has_one_thread_and_draws_the_same(programs: Programs):
+    programs.popen = subprocess.Popen
     path = programs.write(
         "draws",
         """

@@ -40,6 +40,18 @@ def bench(programs: Programs) -> Iterator[Warm]:
         assert made.close() == 0
 
 
+@pytest.fixture(scope="module")
+def cold(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    """A bench that has imported torch itself, and all else that is there."""
+    programs = Programs(tmp_path_factory.mktemp("cold"))
+    programs.popen = subprocess.Popen
+    made = Warm(programs)
+    assert made.receive()["ready"]["torch"]
+    yield made
+    assert made.close() == 0
+    programs.nothing_left()
+
+
 def test_a_cancel_ends_the_run_and_not_the_bench(bench: Warm):
     bench.send({"id": "a", "demo": "waits", "ranks": 3})
     bench.said(b"here")
@@ -72,16 +84,17 @@ def test_ranks_do_not_cut_in_on_each_other_and_a_program_keeps_its_policy(
     path = programs.write("policy", text.replace('"another"', '"other"'))
     end = "    run(__file__)\n"
     path.write_text(path.read_text().replace(end, f"    print(os.sched_getscheduler(0))\n{end}"))
-    done = programs.run(sys.executable, path, "--json", QUIZKIT_START=start)
+    asked = (sys.executable, path, "--json", "--ranks", 2)
+    done = programs.run(*asked, QUIZKIT_START=start)
     before, report = done.stdout.split("\n", 1)
     assert int(before) == os.sched_getscheduler(0)
-    assert json.loads(report)["metrics"]["number"] == [os.SCHED_BATCH] * 4
+    assert json.loads(report)["metrics"]["number"] == [os.SCHED_BATCH] * 2
     if start == "fork":
         idle = "import os, sys; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)); "
         again = idle + "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
-        done = programs.run(sys.executable, "-c", again, path, "--json")
+        done = programs.run(sys.executable, "-c", again, *asked[1:])
         report = done.stdout.split("\n", 1)[1]
-        assert json.loads(report)["metrics"]["number"] == [os.SCHED_IDLE] * 4
+        assert json.loads(report)["metrics"]["number"] == [os.SCHED_IDLE] * 2
 
 
 def test_ctrl_c_is_for_whoever_drives_the_bench(warm: Warm):
@@ -148,8 +161,8 @@ def test_what_a_demo_prints_stays_out_of_the_protocol(warm: Warm):
     assert b"[rank 0] raw\n" in warm.said(b"raw\n")
 
 
-def test_heavy_modules_are_imported_once_in_the_bench(warm: Warm):
-    warm.programs.write(
+def test_heavy_modules_are_imported_once_in_the_bench(cold: Warm):
+    cold.programs.write(
         "heavy",
         """
 import sys
@@ -162,11 +175,27 @@ def main():
     return {}
 """,
     )
-    assert warm.run("heavy", 1)["verdict"] == "pass"
+    assert cold.run("heavy", 1)["verdict"] == "pass"
 
 
-def test_warming_up_imports_what_is_named(warm: Warm):
-    warm.programs.write(
+def test_what_the_bench_offers_is_imported_before_the_ranks_start(cold: Warm):
+    cold.programs.write(
+        "plain",
+        """
+import sys
+from _bench import check, run
+
+def main():
+    for name in ("clock", "messages", "rings", "saved", "toy"):
+        check(name, f"_bench.{name}" in sys.modules, "==", True)
+    return {}
+""",
+    )
+    assert cold.run("plain", 1)["verdict"] == "pass"
+
+
+def test_warming_up_imports_what_is_named(cold: Warm):
+    cold.programs.write(
         "warmed",
         """
 import sys
@@ -177,9 +206,9 @@ def main(module: str = "wave"):
     return {}
 """,
     )
-    assert warm.run("warmed", 1)["verdict"] == "fail"
-    warm.send({"warm": ["wave", "no.such.module", "this"]})  # "this" prints when it is imported
-    assert warm.run("warmed", 1)["verdict"] == "pass"
+    assert cold.run("warmed", 1)["verdict"] == "fail"
+    cold.send({"warm": ["wave", "no.such.module", "this"]})  # "this" prints when it is imported
+    assert cold.run("warmed", 1)["verdict"] == "pass"
 
 
 def kind_of(reply: dict) -> str:
@@ -244,6 +273,7 @@ def test_without_torch_a_demo_says_how_to_get_it(programs: Programs):
 
 
 def test_a_torch_that_is_too_old(programs: Programs):
+    programs.popen = subprocess.Popen
     old = programs.folder / "old" / "torch"
     old.mkdir(parents=True)
     (old / "__init__.py").write_text("__version__ = '2.10.0+cu126'\n")
@@ -257,6 +287,7 @@ def test_a_torch_that_is_too_old(programs: Programs):
 
 
 def test_without_numpy_nothing_is_said(programs: Programs):
+    programs.popen = subprocess.Popen
     hidden = programs.folder / "hidden" / "numpy"
     hidden.mkdir(parents=True)
     (hidden / "__init__.py").write_text("raise ModuleNotFoundError('no numpy', name='numpy')\n")

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -41,6 +42,7 @@ LEAVES_A_PROCESS = f"os.fork() or os.setsid(); {SLEEP}"
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_ctrl_c_while_ranks_run(programs: Programs, start: str):
+    programs.popen = subprocess.Popen
     ended = stopped(programs, signal.SIGINT, LEAVES_A_PROCESS, QUIZKIT_START=start)
     assert ended == (130, "", "interrupted\n")
     assert programs.nothing_left()
@@ -62,11 +64,13 @@ def test_a_program_killed_outright_takes_its_ranks_along(programs: Programs, sta
 
 
 def test_sigterm(programs: Programs):
+    programs.popen = subprocess.Popen
     assert stopped(programs, signal.SIGTERM, LEAVES_A_PROCESS) == (143, "", "")
     assert programs.nothing_left()
 
 
 def test_ctrl_c_while_torch_is_imported(programs: Programs):
+    programs.popen = subprocess.Popen
     announced = "from _bench import run\nimport os\nos.write(1, b'importing\\n')\nimport torch\n"
     path = programs.write("announced", announced)
     with programs.start(sys.executable, path) as process:

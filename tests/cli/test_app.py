@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -10,11 +11,13 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-import pexpect
 import pytest
 import started
 from rich.cells import cell_len
 
+from quizkit.paths import QUESTIONS
+
+MAIN = "from quizkit.__main__ import main; main()"
 QUIZKIT = [sys.executable, "-m", "quizkit"]
 
 
@@ -130,8 +133,13 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, words: list[str], unbuffere
 
 
 def test_a_damaged_cache_is_made_anew(tmp_path: Path):
+    bank = tmp_path / "bank"
+    shutil.copytree(QUESTIONS / "pp", bank / "pp")
+    start = f"from quizkit import paths; paths.QUESTIONS = paths.Path({str(bank)!r}); {MAIN}"
+    home = {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_CACHE": str(tmp_path / "cache")}
+
     def told(words: tuple[str, ...]) -> str:
-        done = run(tmp_path, *words, QUIZKIT_CACHE=str(tmp_path / "cache"))
+        done = started.python(["-c", start, *words], os.environ | home)
         assert done.returncode == 0, done.stderr
         return re.sub(r"\d+-\d+-\d+T[\d:.+]+", "now", done.stdout)
 
@@ -265,31 +273,28 @@ def test_without_a_standard_output_there_is_one_sentence(tmp_path: Path):
     assert "stdout" in done.stderr
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("program", [[], [sys.executable]])
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_narrow_terminal_cuts_no_word(tmp_path: Path, lang: str, unbuffered: str) -> None:
-    env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "QUIZKIT_LANG": lang}
-    env |= {"PYTHONUNBUFFERED": unbuffered}
-    env.pop("COLUMNS", None)
+def test_a_narrow_terminal_cuts_no_word(
+    tmp_path: Path, terminal, lang: str, program: list[str]
+) -> None:
+    unbuffered = (
+        {"PYTHONUNBUFFERED": "1"} if program else {}
+    )  # an interpreter reads it at its start
     for words in ([], ["data", "--reset", "pp", "--undo"]):
-        child = pexpect.spawn(
-            sys.executable,
-            ["-m", "quizkit", *words],
-            env=env,
-            encoding="utf-8",
-            timeout=60,
-            dimensions=(24, 60),
-        )
-        lines = child.read().replace("\r", "").split("\n")
+        home = {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": lang}
+        at = terminal([*program, "-m", "quizkit", *words], 60, 24, **home, **unbuffered)
+        at.close()
+        lines = at.raw.decode().replace("\r", "").split("\n")
         assert max(map(cell_len, lines)) <= 60
         if not words:
             assert "quizkit place" in lines
 
 
-def test_what_ctrl_c_says_stands_below_the_prompt(tmp_path: Path) -> None:
-    env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
+def test_what_ctrl_c_says_stands_below_the_prompt(tmp_path: Path, terminal) -> None:
     words = ["-m", "quizkit", "study", "pp/four-stuck-in-send", "--plain"]
-    child = pexpect.spawn(sys.executable, words, env=env, encoding="utf-8", timeout=60)
-    child.expect("\n> ")
-    child.sendintr()
-    assert "\nLeft; every answer is kept." in child.read().replace("\r", "")
+    at = terminal(words, QUIZKIT_HOME=str(tmp_path), QUIZKIT_LANG="en")
+    at.until("\n>")
+    at.press("\x03")
+    at.close()
+    assert "\nLeft; every answer is kept." in at.raw.decode().replace("\r", "")

@@ -12,7 +12,6 @@ from random import Random
 from typing import Any
 from xml.etree import ElementTree
 
-import pexpect
 import pytest
 import started
 from typer.testing import CliRunner
@@ -270,43 +269,29 @@ def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def test_at_a_terminal_it_asks_on_a_screen(tmp_path: Path):
-    env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "zh", "TERM": "xterm"}
+def test_at_a_terminal_it_asks_on_a_screen(tmp_path: Path, terminal):
     words = ["-m", "quizkit", *MEMORY, "--zero", "3", "--quiz"]
-    child = pexpect.spawn(
-        sys.executable, words, env=env, encoding="utf-8", dimensions=(40, 80), timeout=30
-    )
-    child.expect("7,500,000,000 个参数")
-    child.expect("GB")
-    child.send("1.875\r")
-    child.expect("答对了")
-    child.send("q")
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 0
+    desk = terminal(words, QUIZKIT_HOME=str(tmp_path), QUIZKIT_LANG="zh")
+    desk.until("7,500,000,000 个参数")
+    desk.until("GB")
+    desk.press("1.875\r")
+    desk.until("答对了")
+    desk.press("q")
+    assert desk.close() == 0
     assert [row["right"] for row in answers(tmp_path)] == [True]
 
 
-def test_a_terminal_gets_colours_unless_it_is_told_not_to(tmp_path: Path):
-    def painted(*more: str, **env: str) -> str:
-        variables = os.environ | {"QUIZKIT_HOME": str(tmp_path), "TERM": "xterm"} | env
-        child = pexpect.spawn(
-            sys.executable,
-            ["-m", "quizkit", *PIPELINE, *more],
-            env=variables,
-            encoding="utf-8",
-            dimensions=(60, 80),
-            timeout=30,
-        )
-        child.expect(pexpect.EOF)
-        child.close()
-        assert child.exitstatus == 0
-        return str(child.before)
+def test_a_terminal_gets_colours_unless_it_is_told_not_to(tmp_path: Path, terminal):
+    def painted(*more: str, **env: str) -> bytes:
+        words = ["-m", "quizkit", *PIPELINE, *more]
+        desk = terminal(words, 80, 60, QUIZKIT_HOME=str(tmp_path), **env)
+        assert desk.close() == 0
+        return desk.raw
 
     without = {"NO_COLOR": "1"}
-    assert "\x1b[30;44mF0" in painted()
-    assert "\x1b[30;44mF0" not in painted(**without)
-    assert "\x1b" not in painted("--plain")
+    assert b"\x1b[30;44mF0" in painted()
+    assert b"\x1b[30;44mF0" not in painted(**without)
+    assert b"\x1b" not in painted("--plain")
 
 
 def test_only_the_sheet_that_is_asked_for_is_loaded(tmp_path: Path):

@@ -425,12 +425,18 @@ def test_nobody_outlives_a_kill(tiny: Path, family, victim: str) -> None:
 
 
 @pytest.mark.demo
-def test_colours_only_where_they_are_wanted(tiny: Path, family) -> None:
+def test_colours_only_where_they_are_wanted(tiny: Path, family, terminal) -> None:
+    def seen(*words: str, **environment: str) -> str:
+        command = ["-m", "quizkit", "demo", "tiny", "--gpus", "1", "--demos", tiny, *words]
+        desk = terminal(command, QUIZKIT_LANG="en", **environment)
+        assert desk.close() == 0
+        return desk.raw.decode()
+
     colour = "\x1b[32m"
-    assert colour in Terminal("tiny", "--gpus", 1, "--demos", tiny).leave()[1]
-    assert colour not in Terminal("tiny", "--gpus", 1, "--demos", tiny, NO_COLOR="1").leave()[1]
+    assert colour in seen()
+    assert colour not in seen(NO_COLOR="1")
     for words, environment in ((["--plain"], {}), ([], {"TERM": "dumb"})):
-        _, said = Terminal("tiny", "--gpus", 1, "--demos", tiny, *words, **environment).leave()
+        said = seen(*words, **environment)
         assert "\x1b[3" not in said
         assert "\x1b[1" not in said
         assert "total is four" in said

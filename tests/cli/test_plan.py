@@ -1,7 +1,6 @@
 """`plan` as a person or a program meets it, and the study session that follows it."""
 
 import json
-import os
 import re
 import subprocess
 from datetime import datetime, timedelta
@@ -9,46 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import started
 
 from quizkit.cli.plan import plan
 from quizkit.errors import UsageError
 
-QUESTION = """
-kind: choice
-level: {level}
-prompt: {{zh: 第{name}题, en: question {name}}}
-options:
-  - {{text: {{zh: 对, en: right}}, correct: true}}
-  - text: {{zh: 错, en: wrong}}
-    why: {{zh: 不对, en: not so}}
-explain: {{zh: 如题, en: as stated}}
-sources: ["https://example.org"]
-"""
+from .conftest import Tool
 
 
-class Quizkit:
-    """The command, on topics of its own (`alpha` and `beta`, three questions each)."""
+class Quizkit(Tool):
+    """The command, with this bank named each time, on a narrow screen."""
 
-    def __init__(self, folder: Path) -> None:
-        self.bank = folder / "bank"
-        for topic in ("alpha", "beta"):
-            shelf = self.bank / topic
-            shelf.mkdir(parents=True)
-            title = "title: {zh: 专题, en: A topic}\nintro: {zh: 专题, en: A topic}\n"
-            (shelf / "_topic.yaml").write_text(title, encoding="utf-8")
-            for i in range(3):
-                text = QUESTION.format(level=i + 1, name=i)
-                (shelf / f"q{i}.yaml").write_text(text, encoding="utf-8")
-        self.environment = {
-            **os.environ,
-            "QUIZKIT_HOME": str(folder / "home"),
-            "COLUMNS": "60",
-            "LC_ALL": "C",
-        }
-
-    def run(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        return started.quizkit(*words, "--bank", self.bank, env=self.environment, given=given)
+    def run(self, *words: object, given: str = "") -> subprocess.CompletedProcess[str]:
+        return super().run(*words, "--bank", self.bank, given=given)
 
     def plan(self, *words: str) -> dict[str, Any]:
         done = self.run("plan", "--json", *words)
@@ -59,7 +30,7 @@ class Quizkit:
 @pytest.fixture(scope="module")
 def quizkit(tmp_path_factory: pytest.TempPathFactory) -> Quizkit:
     """One for all: only the first test writes into its home, and asks in topics of its own."""
-    return Quizkit(tmp_path_factory.mktemp("plan"))
+    return Quizkit(tmp_path_factory.mktemp("plan"), COLUMNS="60")
 
 
 def ahead(days: int) -> str:

@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
+import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import started
 
 from quizkit.lab.catalogue import catalogue
 from quizkit.lab.record import Record
@@ -39,6 +41,7 @@ from quizkit.__main__ import main
 main()
 """
 
+Tool = tuple[list[str], dict[str, str]]
 Quizkit = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -48,21 +51,24 @@ def record(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def quizkit(tmp_path: Path, record: Path) -> Quizkit:
-    """The tool, where the shipped bank has this one question."""
+def tool(tmp_path: Path, record: Path) -> Tool:
+    """How `python` is the tool where the shipped bank has this one question."""
     bank = tmp_path / "bank"
     (bank / "zz").mkdir(parents=True)
     (bank / "zz" / "_topic.yaml").write_text("title: a\nintro: b\n", encoding="utf-8")
     (bank / "zz" / "share.yaml").write_text(QUESTION, encoding="utf-8")
     start = START.format(record=str(record), bank=str(bank))
     home = {"QUIZKIT_HOME": str(tmp_path / "home"), "QUIZKIT_CACHE": str(tmp_path / "cache")}
-    env = {**os.environ, **home, "QUIZKIT_LANG": "en", "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, **home, "QUIZKIT_LANG": "en"}
 
-    def run(*words: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-c", start, *words]
-        return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    return ["-c", start], env
 
-    return run
+
+@pytest.fixture
+def quizkit(tool: Tool) -> Quizkit:
+    """The same, with words, waited for."""
+    start, env = tool
+    return lambda *words: started.python([*start, *words], env)
 
 
 @pytest.mark.demo
@@ -98,6 +104,26 @@ def test_what_was_recorded_is_held_against_fresh_runs(quizkit: Quizkit, record: 
     assert "3 of them made now" in done.stderr
     done = quizkit("prove", "--all", "--fresh", "--json")
     assert json.loads(done.stdout)["record"] == {"same": 3, "differing": [], "missing": []}
+
+
+@pytest.mark.demo
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_what_was_recorded_is_kept_whoever_ends_the_rest(
+    family, tool: Tool, record: Path, tmp_path: Path, how: signal.Signals, code: int
+):
+    rows = ", ".join(f"{{p: {2 + m % 3}, m: {m}}}" for m in range(3, 40))
+    one = tmp_path / "bank" / "zz" / "share.yaml"
+    one.write_text(re.sub(r"at: .*", f"at: [{rows}]", QUESTION), encoding="utf-8")
+    start, env = tool
+    with started.Told(*start, "bank", "record", env=env) as program:
+        for _ in range(2):  # a run is named when the one before it has been kept
+            program.said.readline()
+        program.signal(how)
+        said = program.said.read()
+    assert program.wait() == code, said
+    family.becomes(0)
+    kept = (record / "pipeline.jsonl").read_text(encoding="utf-8").splitlines()
+    assert 2 <= len(kept) < 38  # where they were made, and what was
 
 
 REPORT = ROOT / "tests" / "lab" / "reports" / "pipeline.json"

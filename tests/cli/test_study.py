@@ -1,7 +1,6 @@
 """`study`, `due` and `data` as a person or a program meets them: real processes, real files."""
 
 import json
-import os
 import signal
 import sqlite3
 import stat
@@ -14,59 +13,18 @@ from typing import Any
 import pytest
 import started
 
-QUESTION = """
-kind: choice
-level: {level}
-prompt: {{zh: 第{name}题, en: question {name}}}
-options:
-  - {{text: {{zh: 对, en: right}}, correct: true}}
-  - text: {{zh: 错, en: wrong}}
-    why: {{zh: 不对, en: not so}}
-explain: {{zh: 如题, en: as stated}}
-sources: ["https://example.org"]
-"""
+from .conftest import Tool
+
 RIGHT, WRONG = {"answer": [0]}, {"answer": [1]}
 HEAVY = {"torch", "numpy", "fsrs", "prompt_toolkit", "asyncio", "quizkit.lab.catalogue"}
 
 
-class Quizkit:
-    """The command, on a bank of its own (topics `alpha` and `beta`) and a home of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.home = folder / "home"
-        self.bank = folder / "bank"
-        for topic in ("alpha", "beta"):
-            shelf = self.bank / topic
-            shelf.mkdir(parents=True)
-            title = "title: {zh: 专题, en: A topic}\nintro: {zh: 专题, en: A topic}\n"
-            (shelf / "_topic.yaml").write_text(title, encoding="utf-8")
-            for i in range(3):
-                text = QUESTION.format(level=i + 1, name=i)
-                (shelf / f"q{i}.yaml").write_text(text, encoding="utf-8")
-        self.environment = {
-            **os.environ,
-            "QUIZKIT_HOME": str(self.home),
-            "PYTHONPATH": str(Path.cwd()),
-            "LC_ALL": "C",
-        }
-
-    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "quizkit", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            env=self.environment,
-            **options,
-        )
-
-    def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        return started.quizkit(*arguments, env=self.environment, given=given)
+class Quizkit(Tool):
+    """What most tests here do with it."""
 
     def study(self, *arguments: str, topic: str = "alpha") -> "Session":
         options = ["--bank", str(self.bank), "--topic", topic, "--json", "--seed", "1"]
-        return Session(self.start("study", *options, *arguments))
+        return Session("study", *options, *arguments, env=self.environment)
 
     def exported(self) -> list[dict[str, Any]]:
         done = self.run("data", "--export")
@@ -76,25 +34,18 @@ class Quizkit:
         return said["answers"]
 
 
-class Session:
+class Session(started.Talk):
     """A session in JSON lines, driven line by line."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
+    def __init__(self, *words: str, env: dict[str, str]) -> None:
+        super().__init__("-m", "quizkit", *words, env=env)
 
-    def read(self) -> dict[str, Any]:
-        assert self.process.stdout
-        return json.loads(self.process.stdout.readline())
+    def hear(self) -> dict[str, Any]:
+        return json.loads(self.read())
 
-    def say(self, line: dict[str, Any]) -> dict[str, Any]:
-        assert self.process.stdin
-        self.process.stdin.write(json.dumps(line) + "\n")
-        self.process.stdin.flush()
-        return self.read()
-
-    def end(self) -> tuple[int, str]:
-        output, _ = self.process.communicate(timeout=60)
-        return self.process.returncode, output
+    def tell(self, line: dict[str, Any]) -> dict[str, Any]:
+        self.say(json.dumps(line))
+        return self.hear()
 
 
 @pytest.fixture
@@ -104,22 +55,22 @@ def quizkit(tmp_path: Path) -> Quizkit:
 
 def test_a_session_line_by_line(quizkit: Quizkit):
     session = quizkit.study("--limit", "2")
-    first = session.read()["ask"]
+    first = session.hear()["ask"]
     assert (first["topic"], first["number"], first["total"]) == ("alpha", 1, 2)
-    verdict = session.say(RIGHT)["verdict"]
+    verdict = session.tell(RIGHT)["verdict"]
     assert (verdict["question"], verdict["right"]) == (first["id"], True)
     # What was acknowledged is on disk, while the session goes on.
     assert [row["uuid"] for row in quizkit.exported()] == [verdict["uuid"]]
-    second = session.read()["ask"]
+    second = session.hear()["ask"]
     assert second["id"] != first["id"]
-    assert session.say({"command": "quit"})["end"]["answered"] == 1
-    assert session.end() == (0, "")
+    assert session.tell({"command": "quit"})["end"]["answered"] == 1
+    assert session.end() == (0, "", "")
 
 
 def test_the_end_of_the_input_is_the_end(quizkit: Quizkit):
     session = quizkit.study()
-    session.read()
-    code, rest = session.end()
+    session.hear()
+    code, rest, _ = session.end()
     assert code == 0
     assert "end" in json.loads(rest)
 
@@ -142,9 +93,9 @@ def test_a_killed_session_has_lost_nothing_and_goes_on(quizkit: Quizkit):
     asked: list[str] = []
     for _ in range(3):
         session = quizkit.study()
-        asked.append(session.read()["ask"]["id"])
-        acknowledged.append(session.say(RIGHT)["verdict"]["uuid"])
-        session.process.send_signal(signal.SIGKILL)
+        asked.append(session.hear()["ask"]["id"])
+        acknowledged.append(session.tell(RIGHT)["verdict"]["uuid"])
+        session.signal(signal.SIGKILL)
         assert session.end()[0] == -signal.SIGKILL
     assert len({*asked}) == 3
     assert [row["uuid"] for row in quizkit.exported()] == acknowledged
@@ -152,21 +103,21 @@ def test_a_killed_session_has_lost_nothing_and_goes_on(quizkit: Quizkit):
 
 def test_two_sessions_at_once(quizkit: Quizkit):
     one, other = quizkit.study(), quizkit.study(topic="beta")
-    one.read()
-    other.read()
-    uuids = [session.say(RIGHT)["verdict"]["uuid"] for session in (one, other)]
-    one.read()
-    uuids.append(one.say(WRONG)["verdict"]["uuid"])
+    one.hear()
+    other.hear()
+    uuids = [session.tell(RIGHT)["verdict"]["uuid"] for session in (one, other)]
+    one.hear()
+    uuids.append(one.tell(WRONG)["verdict"]["uuid"])
     assert [one.end()[0], other.end()[0]] == [0, 0]
     assert [row["uuid"] for row in quizkit.exported()] == uuids
 
 
 def test_an_undone_answer_stays_in_the_diary_and_counts_no_more(quizkit: Quizkit):
     session = quizkit.study()
-    session.read()
-    uuid = session.say(WRONG)["verdict"]["uuid"]
-    session.read()
-    assert session.say({"command": "undo"})["message"]["uuid"] == uuid
+    session.hear()
+    uuid = session.tell(WRONG)["verdict"]["uuid"]
+    session.hear()
+    assert session.tell({"command": "undo"})["message"]["uuid"] == uuid
     session.end()
     first, second = quizkit.exported()
     assert (first["uuid"], first["counts"]) == (uuid, False)
@@ -175,10 +126,10 @@ def test_an_undone_answer_stays_in_the_diary_and_counts_no_more(quizkit: Quizkit
 
 def test_an_interrupt_is_130_and_keeps_everything(quizkit: Quizkit):
     session = quizkit.study()
-    session.read()
-    session.say(RIGHT)
-    session.read()
-    session.process.send_signal(signal.SIGINT)
+    session.hear()
+    session.tell(RIGHT)
+    session.hear()
+    session.signal(signal.SIGINT)
     assert session.end()[0] == 130
     assert len(quizkit.exported()) == 1
 
@@ -194,13 +145,12 @@ def test_an_interrupt_is_130_and_keeps_everything(quizkit: Quizkit):
 def test_an_interrupt_names_the_command_that_goes_on(
     quizkit: Quizkit, words: list[str], goes_on: str
 ):
-    process = quizkit.start(*words, "--bank", str(quizkit.bank), "--json", "--lang", "en")
-    assert process.stdout
-    while "ask" not in json.loads(process.stdout.readline()):
+    options = ["--bank", str(quizkit.bank), "--json", "--lang", "en"]
+    session = Session(*words, *options, env=quizkit.environment)
+    while "ask" not in session.hear():
         pass
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert errors.strip().endswith(f"To go on: {goes_on}")
+    session.signal(signal.SIGINT)
+    assert session.end()[2].strip().endswith(f"To go on: {goes_on}")
 
 
 def test_without_a_terminal_answers_are_read_line_by_line(quizkit: Quizkit):
@@ -231,30 +181,30 @@ def test_what_cannot_be_asked_for(quizkit: Quizkit, arguments: list[str], said: 
 
 def named(quizkit: Quizkit, *names: str) -> Session:
     options = ["--bank", str(quizkit.bank), "--json", "--seed", "1"]
-    return Session(quizkit.start("study", *options, *names))
+    return Session("study", *options, *names, env=quizkit.environment)
 
 
 def test_named_questions_in_their_order_due_or_not(quizkit: Quizkit):
     quizkit.run("config", "new_per_day", "0")
     for _ in range(2):  # the second time none of them is due
         session = named(quizkit, "beta/q2", "alpha/q0", "beta/q2", "alpha/q1")
-        asked = [session.read()["ask"]]
+        asked = [session.hear()["ask"]]
         verdicts: list[str] = []
         for answer in (WRONG, RIGHT, RIGHT, RIGHT):
-            verdicts.append(session.say(answer)["verdict"]["question"])
-            following = session.read()
-            following = session.read() if "message" in following else following
+            verdicts.append(session.tell(answer)["verdict"]["question"])
+            following = session.hear()
+            following = session.hear() if "message" in following else following
             asked += [following["ask"]] if "ask" in following else []
         assert [each["id"] for each in asked] == ["beta/q2", "alpha/q0", "alpha/q1", "beta/q2"]
         assert (asked[0]["total"], verdicts) == (3, [each["id"] for each in asked])
-        assert session.end() == (0, "")
+        assert session.end() == (0, "", "")
 
 
 def test_a_question_is_found_by_the_name_it_had(quizkit: Quizkit):
     with (quizkit.bank / "alpha" / "q0.yaml").open("a", encoding="utf-8") as file:
         file.write("was: [alpha/first]\n")
     session = named(quizkit, "alpha/first")
-    assert session.read()["ask"]["id"] == "alpha/q0"
+    assert session.hear()["ask"]["id"] == "alpha/q0"
     assert session.end()[0] == 0
 
 
@@ -284,8 +234,8 @@ def test_what_cannot_be_asked_for_by_name(
 )
 def test_levels(quizkit: Quizkit, level: str, names: set[int]):
     session = quizkit.study("--level", level)
-    seen = {session.read()["ask"]["level"]}
-    while "ask" in (said := session.say({"command": "skip"})):
+    seen = {session.hear()["ask"]["level"]}
+    while "ask" in (said := session.tell({"command": "skip"})):
         seen.add(said["ask"]["level"])
     session.end()
     assert seen == names
@@ -293,8 +243,8 @@ def test_levels(quizkit: Quizkit, level: str, names: set[int]):
 
 def test_what_is_due(quizkit: Quizkit):
     session = quizkit.study()
-    session.read()
-    session.say(RIGHT)
+    session.hear()
+    session.tell(RIGHT)
     session.end()
     options = ["--bank", str(quizkit.bank), "--topic", "alpha", "--topic", "beta"]
     nothing = quizkit.run("due", "--json", "--exit-code", *options)
@@ -324,8 +274,8 @@ def test_home_does_not_send_to_a_share_that_is_done(quizkit: Quizkit):
     assert "To begin: quizkit study" in quizkit.run("due", *options).stdout
     assert quizkit.run("config", "new_per_day", "1").returncode == 0
     session = quizkit.study()
-    session.read()
-    session.say(RIGHT)
+    session.hear()
+    session.tell(RIGHT)
     session.end()
     told = quizkit.run("due", *options).stdout
     assert "To begin: quizkit study" not in told
@@ -346,8 +296,8 @@ def test_where_the_files_are(quizkit: Quizkit):
 
 def test_erase(quizkit: Quizkit):
     session = quizkit.study()
-    session.read()
-    session.say(RIGHT)
+    session.hear()
+    session.tell(RIGHT)
     session.end()
     refused = quizkit.run("data", "--erase")
     assert (refused.returncode, len(quizkit.exported())) == (2, 1)
@@ -371,9 +321,8 @@ def test_a_diary_that_cannot_be_read_is_4(quizkit: Quizkit):
 def test_one_bad_file_does_not_take_the_others_down(quizkit: Quizkit):
     (quizkit.bank / "alpha" / "bad.yaml").write_text("kind: choice\nlevel: nine\n")
     session = quizkit.study()
-    assert session.read()["ask"]["total"] == 3
-    _, errors = session.process.communicate(timeout=60)
-    assert "quizkit bank lint" in errors
+    assert session.hear()["ask"]["total"] == 3
+    assert "quizkit bank lint" in session.end()[2]
 
 
 def test_the_first_question_waits_for_nothing_heavy(quizkit: Quizkit):
@@ -408,8 +357,8 @@ def test_the_core_comes_first_and_all_of_it_on_request(quizkit: Quizkit):
 
     def first(*options: str, topic: str = "alpha") -> list[dict[str, Any]]:
         session = quizkit.study(*options, topic=topic)
-        said = [session.read()]
-        said += [session.read()] if "ask" not in said[0] else []
+        said = [session.hear()]
+        said += [session.hear()] if "ask" not in said[0] else []
         session.end()
         return said
 
@@ -421,8 +370,8 @@ def test_the_core_comes_first_and_all_of_it_on_request(quizkit: Quizkit):
     assert (told["message"]["key"], asked["ask"]["total"]) == ("study.coreless", 3)
     # What was met comes again whatever the core is by then.
     session = quizkit.study()
-    met = session.read()["ask"]["id"]
-    session.say(RIGHT)
+    met = session.hear()["ask"]["id"]
+    session.tell(RIGHT)
     session.end()
     assert met != "alpha/q2"
     assert [each["id"] for each in mark("q2")["questions"]] == ["alpha/q2"]

@@ -74,7 +74,7 @@ def once(ready: Callable[[], object], then: Callable[[], object]) -> threading.T
     return thread
 
 
-def test_one_warm_bench_for_many_runs(bench: Bench, family) -> None:
+def test_one_warm_bench_for_many_runs(cold: None, bench: Bench, family) -> None:
     bench.start()
     reports = [bench.run(QUICK) for _ in range(3)]
     (process,) = family.becomes(1)
@@ -187,7 +187,9 @@ def test_a_second_ctrl_c_does_not_wait_for_a_bench_that_is_stuck(bench: Bench, f
     assert bench.run(QUICK).verdict == "pass"
 
 
-def test_ctrl_c_while_torch_is_still_being_imported(bench: Bench, demos: Path, family) -> None:
+def test_ctrl_c_while_torch_is_still_being_imported(
+    cold: None, bench: Bench, demos: Path, family
+) -> None:
     (demos / "torch.py").write_text("import time; time.sleep(600)", encoding="utf-8")
     thread = once(lambda: family.becomes(1), lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(Cancelled) as caught:
@@ -219,9 +221,7 @@ def test_a_bench_killed_between_runs_is_started_anew(bench: Bench, family) -> No
     assert [*family.becomes(1)] != [process]
 
 
-def test_a_bench_that_cannot_serve_says_why(
-    bench: Bench, demos: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bench_that_cannot_serve_says_why(cold: None, bench: Bench, demos: Path) -> None:
     (demos / "torch.py").write_text("raise OSError('libtorch.so: no such file')", encoding="utf-8")
     with pytest.raises(LabError, match=r"libtorch\.so: no such file"):
         bench.run(QUICK)

@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import started
 
 from quizkit.errors import LabError
 from quizkit.lab.lanes import Lanes, lanes_for
@@ -120,22 +120,27 @@ def test_closing_ends_what_runs_and_begins_nothing_that_waits(demos: Path, famil
 
 @pytest.mark.demo
 @pytest.mark.parametrize("soon", [True, False])
-def test_ctrl_c_ends_prove_all_and_every_lane(family, soon: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_sigterm_end_prove_and_every_lane_and_keep_what_has_run(
+    family, how: signal.Signals, code: int, soon: bool, tmp_path: Path
+) -> None:
     """Soon: torch is being imported. Else: ranks are at work on more than one lane."""
     env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
-    command = [sys.executable, "-m", "quizkit", "prove", "--topic", "pp"]
-    program = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, start_new_session=True)
-    assert program.stderr
+    env |= {"QUIZKIT_CACHE": str(tmp_path / "cache")}
+    command = ["-m", "quizkit", "prove", "--topic", "pp"]
     if soon:
-        # The program and its benches: more than one, each of them still without ranks.
-        while len(family.members()) < 3:
-            assert program.poll() is None
+        command = [sys.executable, *command]
+        with subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL) as program:
+            # The program and its benches: more than one, each of them still without ranks.
+            while len(family.members()) < 3:
+                assert program.poll() is None
+            program.send_signal(how)
+        assert program.returncode == code
     else:
-        program.stderr.readline()
-    drained = threading.Thread(target=program.stderr.read)
-    drained.start()
-    program.send_signal(signal.SIGINT)
-    assert program.wait(60) == 130
-    drained.join()
-    program.stderr.close()
+        with started.Told(*command, env=env) as program:
+            program.said.readline()
+            program.signal(how)
+            program.said.read()
+            assert program.wait() == code
     family.becomes(0)
+    assert bool([*(tmp_path / "cache" / "runs").glob("*.jsonl")]) is not soon

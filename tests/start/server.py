@@ -1,10 +1,12 @@
 """Starts `quizkit` in forks of one process that has imported it, and has run nothing of it.
 
-A request brings the words, the environment and the folder; the three streams of the command; and a
-pipe, into which its exit status goes.
+A request brings what stands behind `python`, the environment and the folder; the three streams of
+the command; and a pipe, into which go its number at once and its exit status at the end. With a
+second argument it has imported torch too, and so have the benches of the commands.
 """
 
 import atexit
+import fcntl
 import gc
 import importlib
 import json
@@ -15,6 +17,7 @@ import select
 import signal
 import socket
 import sys
+import termios
 import threading
 import time
 from pathlib import Path
@@ -52,39 +55,68 @@ def serve(requests: socket.socket) -> dict[str, Any] | None:
                 return json.loads(text)
             for stream in streams:
                 os.close(stream)
+            os.write(told, f"{pid}\n".encode())
             process = os.pidfd_open(pid)
             running[process] = pid, told
             waiting.register(process, select.POLLIN)
 
 
 def become(words: list[str], env: dict[str, str], folder: str) -> None:
-    """Go on as `python -m quizkit`."""
-    signal.alarm(PATIENCE)
+    """Go on as `python` with these words: `-m` and a module, `-c` and a text, or a file.
+
+    A terminal becomes the one that this process is controlled by.
+    """
     os.environ.clear()
     os.environ.update(env)
     time.tzset()  # an interpreter of its own reads TZ when it starts
     os.chdir(folder)
-    sys.path[0] = folder
-    sys.argv[1:] = words
+    if os.isatty(0):
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        errors = "backslashreplace" if number == 2 else "surrogateescape"
+        buffering = 1 if number == 2 else -1  # -1: by lines on a terminal alone
+        stream = os.fdopen(number, mode, buffering, "utf-8", errors, closefd=False)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    code = 0
     try:
-        runpy.run_module("quizkit", run_name="__main__", alter_sys=True)
+        match words:
+            case ["-m", module, *rest]:
+                sys.path[0], sys.argv[1:] = folder, rest
+                runpy.run_module(module, run_name="__main__", alter_sys=True)
+            case ["-c", text, *rest]:
+                sys.path[0], sys.argv = folder, ["-c", *rest]
+                exec(text, {"__name__": "__main__"})
+            case [file, *rest]:
+                sys.path[0], sys.argv = str(Path(file).parent), [file, *rest]
+                runpy.run_path(file, run_name="__main__")
+            case []:
+                raise ValueError("what is to run?")
     except SystemExit as leaving:
         if not isinstance(leaving.code, int):
             raise
-        # Everything that was imported need not be taken apart, at half of a short command's cost.
-        threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(leaving.code)
+        code = leaving.code
+    # Everything that was imported need not be taken apart, at half of a short command's cost.
+    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":
-    sys.path[0] = str(Path(__file__).parents[2])
+    here, sys.path[0] = sys.path[0], str(Path(__file__).parents[2])
     package = importlib.import_module("quizkit")
     for module in pkgutil.walk_packages(package.__path__, "quizkit."):
         if not module.name.endswith(".__main__"):
             importlib.import_module(module.name)
+    if sys.argv[2:]:
+        sys.path.insert(0, here)
+        importlib.import_module("forked").benches()
+        importlib.import_module("torch.distributed.pipelining")  # most of those demos ask for it
+        del sys.path[0]
     gc.freeze()  # a fork's collections need not touch, and so copy, all of this
     if asked := serve(socket.socket(fileno=int(sys.argv[1]))):
+        signal.alarm(PATIENCE)
         become(**asked)

@@ -49,6 +49,21 @@ def test_a_fork_says_what_an_interpreter_of_its_own_says(tmp_path: Path, line: s
     assert told[0][1] or told[0][2]
 
 
+def test_a_fork_at_a_terminal_draws_what_an_interpreter_of_its_own_draws(tmp_path: Path, terminal):
+    drawn: list[tuple[int, str]] = []
+    for program in ([], [sys.executable]):
+        words = ["-m", "quizkit", "study", "--kind", "choice", "--topic", "pp", "--seed", "1"]
+        home = {"QUIZKIT_HOME": str(tmp_path / str(len(drawn))), "QUIZKIT_LANG": "en"}
+        desk = terminal([*program, *words], **home)
+        desk.until("? help")
+        assert not desk.echoes
+        desk.press("\x03")
+        drawn.append((desk.close(), desk.text))
+        assert desk.echoes
+    assert drawn[0] == drawn[1]
+    assert drawn[0][0] == 130
+
+
 def test_a_fork_has_nothing_of_the_one_before(tmp_path: Path):
     env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "zh"}
     assert "到期 0 题" in started.quizkit("due", env=env).stdout

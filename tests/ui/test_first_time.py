@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -32,7 +31,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def quizkit(terminal, home: Path):
     def start(*words: str, **more: str):
-        command = [sys.executable, "-m", "quizkit", *words]
+        command = ["-m", "quizkit", *words]
         return terminal(command, 100, 50, QUIZKIT_HOME=str(home), QUIZKIT_LANG="en", **more)
 
     return start

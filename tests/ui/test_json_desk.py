@@ -20,6 +20,7 @@ from quizkit.lab.catalogue import find
 from quizkit.lab.excerpt import Excerpt
 from quizkit.lab.report import Report, Timeline
 from quizkit.proof.judge import Judgement
+from quizkit.proof.parts import parts
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.lineup import today
@@ -128,7 +129,8 @@ def bank(tmp_path: Path) -> Bank:
 def prove(asked: Asked, _: object) -> ProofView:
     if asked.question.id == "t/why":
         raise LabError("torch_missing", python="python")
-    return ProofView({}, True, find("pipeline"), REPORT, Judgement((), ()), 0.25, {})
+    key = parts(asked.question)
+    return ProofView({}, True, find("pipeline"), REPORT, Judgement((), ()), 0.25, {}, parts=key)
 
 
 class Sink(io.BytesIO):
@@ -146,13 +148,19 @@ class Sink(io.BytesIO):
 
 
 def session(
-    bank: Bank, tmp_path: Path, names: Sequence[str], *lines: object, patience: float = 0.0
+    bank: Bank,
+    tmp_path: Path,
+    names: Sequence[str],
+    *lines: object,
+    patience: float = 0.0,
+    left_open: bool = False,
 ) -> list[dict[str, Any]]:
-    """What the desk prints when it is given these lines, then the end of the input."""
+    """What the desk prints when it is given these lines, then the end of the input, or nothing."""
     text = "".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in lines)
     reading, writing = os.pipe()
     os.write(writing, text.encode())
-    os.close(writing)
+    if not left_open:
+        os.close(writing)
     sink = Sink(tmp_path / "diary.sqlite3")
     entries = [entry(bank.questions[f"t/{name}"]) for name in names]
     with Diary(sink.path) as diary, os.fdopen(reading, "rb", 0) as source:
@@ -168,6 +176,8 @@ def session(
             prove=prove,
             show=lambda _: CODE,
         ).run()
+    if left_open:
+        os.close(writing)
     printed = [json.loads(line) for line in sink.getvalue().splitlines()]
     for said, known in zip(printed, sink.on_disk, strict=True):
         if "verdict" in said:
@@ -306,6 +316,7 @@ def test_proof_why_and_say_are_about_the_last_verdict(bank: Bank, tmp_path: Path
     assert printed[3]["proof"]["schema"] == "quizkit/report/1"
     assert printed[3]["proof"]["metrics"] == {"bubble": "NaN"}
     assert (printed[3]["own"], printed[3]["measured"]) == (True, 0.25)
+    assert printed[3]["parts"] == {"kind": "reasons", "proved": 0, "of": 1}
 
 
 def test_the_last_verdict_can_still_be_asked_about(bank: Bank, tmp_path: Path):
@@ -335,25 +346,8 @@ def test_a_command_after_the_very_last_verdict(bank: Bank, tmp_path: Path):
 
 
 def test_a_session_nobody_writes_to_any_more_ends(bank: Bank, tmp_path: Path):
-    reading, writing = os.pipe()
-    os.write(writing, b'{"answer": [0]}\n')
-    sink = io.BytesIO()
-    with Diary(tmp_path / "d") as diary, os.fdopen(reading, "rb", 0) as source:
-        desk = JsonDesk(source.fileno(), sink, 0.0)
-        entries = [entry(bank.questions["t/pick"])]
-        Study(
-            entries,
-            diary,
-            desk,
-            lambda: NOW,
-            lang="en",
-            queue=lambda cards: Queue(entries, today(entries, cards, NOW, 1), 1),
-            read=bank.questions.get,
-            prove=prove,
-            show=lambda _: None,
-        ).run()
-    os.close(writing)  # open all the while: the end did not wait for it
-    assert b'"end"' in sink.getvalue().splitlines()[-1]
+    printed = session(bank, tmp_path, ["pick"], {"answer": [0]}, left_open=True)
+    assert words(printed)[-1] == "end"
 
 
 def test_a_proof_that_cannot_run(bank: Bank, tmp_path: Path):
@@ -462,27 +456,12 @@ def test_flags_and_grades(bank: Bank, tmp_path: Path):
 
 
 def test_endless_seconds_are_refused_and_half_a_character_ends_nothing(bank: Bank, tmp_path: Path):
-    reading, writing = os.pipe()
-    os.write(
-        writing, b'{"answer": [0], "seconds": 1e999}\n{"answer": "\\ud800"}\n{"answer": [0]}\n'
+    lines = (
+        '{"answer": [0], "seconds": 1e999}',
+        '{"answer": "\\ud800"}',
+        {"answer": [0]},
     )
-    os.close(writing)
-    sink = io.BytesIO()
-    with Diary(tmp_path / "d") as diary, os.fdopen(reading, "rb", 0) as source:
-        desk = JsonDesk(source.fileno(), sink, 0.0)
-        entries = [entry(bank.questions["t/pick"])]
-        Study(
-            entries,
-            diary,
-            desk,
-            lambda: NOW,
-            lang="en",
-            queue=lambda cards: Queue(entries, today(entries, cards, NOW, 1), 1),
-            read=bank.questions.get,
-            prove=prove,
-            show=lambda _: None,
-        ).run()
-    printed = [json.loads(line) for line in sink.getvalue().splitlines()]
+    printed = session(bank, tmp_path, ["pick"], *lines)
     assert printed[1]["error"]["key"] == "study.line_json"
     assert "verdict" in words(printed)
     assert words(printed)[-1] == "end"

@@ -2,7 +2,6 @@
 
 import random
 import re
-import sys
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -122,7 +121,7 @@ def test_a_command_wider_than_the_line_breaks_between_its_words():
 @pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("columns", [40, 60, 80, 120])
 def test_a_terminal_is_told_in_whole_words(terminal, tmp_path: Path, lang: Lang, columns: int):
-    command = [sys.executable, "-m", "quizkit", "plan", "--lang", lang]
+    command = ["-m", "quizkit", "plan", "--lang", lang]
     at = terminal(command, columns=columns, QUIZKIT_HOME=str(tmp_path))
     assert at.close() == 2
     shown = [line for line in at.text.split("\n") if "quizkit plan" in line]

@@ -1,7 +1,6 @@
 """A question as `show` prints it: everything it knows, worked for one draw of its numbers."""
 
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,7 +73,7 @@ def test_an_option_and_its_verdict_do_not_run_into_one_sentence():
 @pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_a_search_uses_the_whole_line(terminal, tmp_path: Path, lang: str, columns: int):
-    command = [sys.executable, "-m", "quizkit", "search", "1F1B", "--lang", lang, "--limit", "6"]
+    command = ["-m", "quizkit", "search", "1F1B", "--lang", lang, "--limit", "6"]
     at = terminal(command, columns, 40, QUIZKIT_HOME=str(tmp_path), QUIZKIT_LANG=lang)
     assert at.close() == 0
     cut = [line for line in at.text.split("\n") if line.endswith("…")]

@@ -1,14 +1,13 @@
 """Without torch a proof shows the run that was recorded, and says on every way that it is one."""
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import started
 
 from quizkit.lab.catalogue import find
 from quizkit.lab.record import Record
@@ -38,6 +37,7 @@ sys.modules["torch"] = None
 from pathlib import Path
 import quizkit.paths
 quizkit.paths.RECORD = Path({record!r})
+quizkit.paths.QUESTIONS = Path({bank!r})
 from quizkit.__main__ import main
 main()
 """
@@ -70,12 +70,11 @@ def command(record: Path, tmp_path: Path) -> Callable[..., list[str]]:
     (bank / "zz").mkdir(parents=True)
     (bank / "zz" / "_topic.yaml").write_text("title: a\nintro: b\n", encoding="utf-8")
     (bank / "zz" / "share.yaml").write_text(QUESTION, encoding="utf-8")
-    start = WITHOUT_TORCH.format(record=str(record))
+    start = WITHOUT_TORCH.format(record=str(record), bank=str(bank))
 
     def words(*words: str) -> list[str]:
-        return [sys.executable, "-c", start, *words, "--bank", str(bank)]
+        return ["-c", start, *words]
 
-    run(words("list"), tmp_path / "home")  # the shipped bank is indexed: what follows comes at once
     return words
 
 
@@ -114,16 +113,7 @@ def test_a_record_that_does_not_fit_the_demo_is_not_shown(
 
 
 def run(words: list[str], home: Path, given: str = "") -> "subprocess.CompletedProcess[str]":
-    cache = os.environ["QUIZKIT_CACHE"]
-    env = {
-        "QUIZKIT_CACHE": cache,
-        "PATH": "/usr/bin:/bin",
-        "QUIZKIT_HOME": str(home),
-        "PYTHONPATH": str(ROOT),
-    }
-    return subprocess.run(
-        words, input=given, capture_output=True, text=True, env=env | {"LANG": "C.UTF-8"}
-    )
+    return started.python(words, {"PATH": "/usr/bin:/bin", "QUIZKIT_HOME": str(home)}, given)
 
 
 def test_lines_and_json_say_so_too(command, tmp_path: Path):

@@ -1,6 +1,5 @@
 """The terminal desk as a person meets it: a real pseudo-terminal, real keys."""
 
-import os
 import re
 import signal
 import subprocess
@@ -318,9 +317,8 @@ def test_what_is_pressed_during_a_run_is_not_kept_for_later(sit, written, tmp_pa
 def test_a_killed_session_gives_the_terminal_back(sit):
     desk = sit("single")
     desk.until("? help")
-    os.kill(desk.child.pid, signal.SIGTERM)
-    desk.close()
-    assert desk.child.signalstatus == signal.SIGTERM
+    desk.process.signal(signal.SIGTERM)
+    assert desk.close() == -signal.SIGTERM
     assert desk.echoes
 
 
@@ -424,7 +422,7 @@ def test_the_clock_runs_in_the_prompt_and_takes_what_is_typed(terminal):
         "left = lambda: f'[{end - time.monotonic():.1f}] ';"
         "print(type_text(left, commands={}, deadline=end))"
     )
-    desk = terminal([sys.executable, "-c", script])
+    desk = terminal(["-c", script])
     desk.until("]")
     desk.press("气泡")
     desk.until("气泡")

@@ -57,7 +57,7 @@ def test_an_interrupt_from_outside_gives_back_what_was_typed(terminal):
     desk.until("> half")
     desk.press(" a word")
     desk.until("a word")
-    desk.child.kill(2)
+    desk.process.signal(2)
     desk.until("left with half a word")
     assert desk.close() == 0
 
@@ -72,7 +72,7 @@ SAID = "gradients are reduced in buckets while 反向还在算，桶满了就发
 
 
 def test_what_is_typed_breaks_between_words_and_stays_as_it_is(terminal):
-    desk = terminal([sys.executable, "-c", WORDS], columns=30, rows=12)
+    desk = terminal(["-c", WORDS], columns=30, rows=12)
     desk.until(">")
     desk.press(SAID)
     shown = desk.until("asynchronously")
