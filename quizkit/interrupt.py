@@ -1,4 +1,5 @@
-"""Ctrl-C where a KeyboardInterrupt would be lost or come out as somebody else's traceback."""
+"""Ctrl-C where a KeyboardInterrupt would be lost or come out as somebody else's traceback; SIGTERM
+where something would be lost with it."""
 
 import os
 import signal
@@ -7,6 +8,33 @@ from contextlib import contextmanager
 
 INTERRUPTED = 128 + signal.SIGINT
 """The exit code of whatever Ctrl-C has ended."""
+TERMINATED = 128 + signal.SIGTERM
+
+
+@contextmanager
+def unwinding() -> Generator[None]:
+    """While there is something to keep and to end, SIGTERM goes through every `finally`, once.
+
+    Whatever it has become on its way (a RuntimeError, where a class was being made), it leaves here
+    as SystemExit(TERMINATED).
+    """
+    came = False
+
+    def leave(number: int, frame: object) -> None:
+        nonlocal came
+        came = True
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one would cut that short
+        raise SystemExit(TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    except Exception as error:
+        if came:
+            raise SystemExit(TERMINATED) from error
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
