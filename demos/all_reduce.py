@@ -47,9 +47,9 @@ Run
 
 from collections.abc import Callable
 
-from _bench import Break, Metrics, check, clocked, compared, counted, identical, refuse, run
+from _bench import Break, Metrics, check, clocked, compared, computed, counted, identical, refuse
 from _bench import all_reduce, broadcast, device, everyone, exchange, max_error, rank, ranks, recv
-from _bench import send, shared, virtual_clock, wire
+from _bench import run, send, shared, virtual_clock, wire
 
 import torch
 from torch import Tensor
@@ -197,7 +197,7 @@ def main(
     check("one chunk is finished after half the ring", len(finished), "==", 1)
 
     return {
-        "payload_bytes": shared(counted(payload.nbytes)),
+        "payload_bytes": shared(computed(payload.nbytes)),
         "sent_bytes_ring": counted(ring_wire.sent_bytes),
         "sent_messages_ring": counted(ring_wire.sent_messages),
         "sent_bytes_reduce_scatter": counted(half.sent_bytes),

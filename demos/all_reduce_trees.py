@@ -48,7 +48,7 @@ Run
 
 from collections.abc import Callable
 
-from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, clocked, compared, computed, counted, refuse, run, shared
 from _bench import Flight, all_gather, all_reduce, device, everyone, exchange, isend, max_error
 from _bench import rank, ranks, recv, send, virtual_clock, wire
 
@@ -239,7 +239,7 @@ def main(
     one = times["one_tree"] * size["two_trees"] / size["one_tree"]  # padding counts in a short row
     check("two trees take no longer than one", times["two_trees"], "<=", one * (1 + 1e-9))
     return {
-        "payload_bytes": shared(counted(payload.nbytes)),
+        "payload_bytes": shared(computed(payload.nbytes)),
         **{f"sent_bytes_{name}": counted(count) for name, count in sent.items()},
         **{f"sent_messages_{name}": counted(count) for name, count in messages.items()},
         "inner_in": counted(inner_in),

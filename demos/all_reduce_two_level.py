@@ -45,7 +45,7 @@ Run
 
 from collections.abc import Callable, Sequence
 
-from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, clocked, compared, computed, counted, refuse, run, shared
 from _bench import all_gather, all_reduce, device, everyone, exchange, max_error, rank, ranks
 from _bench import virtual_clock, wire
 
@@ -190,7 +190,7 @@ def main(
     due = inside + 2 * (nodes - 1) * slow * (hop_cost + byte_cost * padded.nbytes / n)
     check("only steps between nodes are slow", abs(time_two_level - due), "<=", 1e-9 * due)
     return {
-        "payload_bytes": shared(counted(payload.nbytes)),
+        "payload_bytes": shared(computed(payload.nbytes)),
         "sent_bytes_flat": counted(flat_wire.sent_bytes),
         "sent_bytes_two_level": counted(two_wire.sent_bytes),
         "crossing_bytes_flat": counted(sum(flat_crossing)),

@@ -33,7 +33,7 @@ Run
     torchrun --nproc-per-node 4 demos/all_to_all.py
 """
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, computed, counted, refuse, run, shared
 from _bench import device, everyone, exchange, max_error, rank, ranks, ring_gather, ring_sum, wire
 
 import torch
@@ -119,7 +119,7 @@ def main(
     rounds = (n - 1).bit_length()
     check("Bruck's way takes log2 N messages", messages["bruck"], "==", rounds)
     return {
-        "buffer_bytes": shared(counted(parts.nbytes)),
+        "buffer_bytes": shared(computed(parts.nbytes)),
         **{f"sent_bytes_{name}": counted(count) for name, count in sent.items()},
         **{f"sent_messages_{name}": counted(count) for name, count in messages.items()},
         "max_error": shared(compared(torch.tensor(errors).max().item())),

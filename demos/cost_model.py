@@ -36,7 +36,7 @@ Run
     torchrun --nproc-per-node 4 demos/cost_model.py
 """
 
-from _bench import Break, Metrics, check, clocked, computed, counted, refuse, run, shared
+from _bench import Break, Metrics, check, clocked, computed, refuse, run, shared
 from _bench import all_reduce, device, everyone, exchange, max_error, rank, ranks, recv, send
 from _bench import virtual_clock
 
@@ -195,7 +195,7 @@ def main(
     check("the slowest link sets the pace", abs(predicted_slow / time_slow - 1), "<", 1e-9)
     check("they cross where predicted", abs(clock - cross) / (cross + alpha / beta), "<", 1e-6)
     return {
-        "payload_bytes": shared(counted(size)),
+        "payload_bytes": shared(computed(size)),
         "time_message": shared(clocked(message)),
         "time_ring": shared(clocked(time_ring)),
         "time_ring_slow": shared(clocked(time_slow)),

@@ -198,12 +198,13 @@ def main(
     culprit: int = -1,  # rank that is short of batches, and whose loss jumps; -1 is the last
     short: int = 1,  # batches the culprit runs fewer, the second time
     spike: int = 1,  # batch, from 0, at which the culprit's loss jumps; -1 for none
+    last: int = 3,  # calls of each rank that are drawn
     patience: float = 0.3,  # seconds until a wait is in vain; 4 times that, the first time
     monitored: bool = False,  # whether torch is asked too, which writes to standard error
 ) -> Metrics:
     """Train with as many batches on each rank, then with fewer on one of them."""
-    if steps < 1 or rows < 1 or not 1 <= short <= steps or not 0.01 <= patience <= 5:
-        refuse(f"steps and rows start at 1, short is 1 to {max(steps, 1)}, patience 0.01 to 5")
+    if min(steps, rows, last) < 1 or not 1 <= short <= steps or not 0.01 <= patience <= 5:
+        refuse(f"steps, rows, last start at 1, short is 1 to {max(steps, 1)}, patience 0.01 to 5")
     n, culprit = ranks(), culprit % ranks()
     inputs, targets, weight, logged = data(steps, rows, culprit, spike)
     own, wanted = inputs[:, rank()].contiguous(), targets[:, rank()]
@@ -226,11 +227,11 @@ def main(
     check("the losses add up", abs(even.state.logged - logged), "<=", 1e-12 * logged)
     check("the notes explain every wait", len(even.ends), "==", even.stuck)
     if even.stuck:  # nobody gets as far as to leave
-        drawn("as many batches", even)
+        drawn("as many batches", even, last)
     else:
         check("all others wait for the one that left", uneven.stuck, "==", n - 1)
         check("the notes name the one that left", notes_name, "==", culprit if n > 1 else -1)
-        drawn(f"rank {culprit} leaves", uneven)
+        drawn(f"rank {culprit} leaves", uneven, last)
     return {
         "stuck": shared(counted(even.stuck)),
         "wait_ends_at": counted(even.ends.get(rank(), (-1, []))[0]),
@@ -269,11 +270,11 @@ def asked_torch(found, patience):
     return int(everyone(named).max().item())
 
 
-def drawn(name, found):
+def drawn(name, found, last):
     """This rank's last calls, numbered; the one it waits in has no end."""
     with virtual_clock(f"{name}, the last calls") as clock:
-        calls = [*enumerate(found.notes[rank()], 1)][-3:]
-        clock.now = 2.0 * (3 - len(calls))
+        calls = [*enumerate(found.notes[rank()], 1)][-last:]
+        clock.now = 2.0 * (last - len(calls))
         for k, call in calls:
             at = f" on {call['group']}, line {call['line']}" if k == found.waits_in else ""
             clock.spend(5 if at else 2, f"{call['words']}.{k}{at}")

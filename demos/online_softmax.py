@@ -294,6 +294,8 @@ class Products(TorchDispatchMode):
     """Counts the matrix products that autograd's own backward makes."""
 
     def __init__(self):
+        from torch import _dynamo  # noqa: F401  # torch's modes want it: once, before the fork
+
         super().__init__()
         self.count = 0
 

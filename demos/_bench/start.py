@@ -92,7 +92,7 @@ def run(
         return report.refused(plan.blank(), refusal)
     begun = time.monotonic()
     if plan.start == "fork":
-        load.import_all(plan.script.imports)
+        load.import_all({**dict.fromkeys(load.ALWAYS, ()), **plan.script.imports})
     with launcher(plan.start, plan.task, plan.code, private) as start:
         watched = started(plan, start, others or {})
     return report.built(plan.blank(time.monotonic() - begun), watched)

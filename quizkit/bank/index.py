@@ -34,6 +34,7 @@ from quizkit.bank.retired import read_retired
 from quizkit.bank.search import searched, words
 
 _JUST_NOW = 2_000_000_000  # ns in which a second change could leave the same time stamp
+_FEW = 1000  # files, all of which are looked at within some milliseconds
 _NAMES = ", ".join(Entry._fields)
 
 
@@ -63,8 +64,9 @@ def _twice(
 class Index:
     """The lines of one bank's folder. Raises BankError where the folder cannot be read.
 
-    `thorough` looks at every file. Without it a shelf is looked through only if a file came or
-    went: enough where each question that is asked is looked at anyway.
+    `thorough` looks at every file. Without it a shelf of a large bank is looked through only if a
+    file came or went: each question that is asked is looked at anyway, but one that was edited in
+    place to be `core` is not asked before some thorough look has found it.
     """
 
     def __init__(self, folder: Path, cache: Path | None, *, thorough: bool = True) -> None:
@@ -198,6 +200,8 @@ class Index:
     def _refresh(self, thorough: bool) -> None:
         shelves = dict(self._db.execute("select topic, changed from shelves").fetchall())
         topics = topic_slugs(self.folder)
+        (known,) = self._db.execute("select count(*) from files").fetchone()
+        thorough = thorough or known <= _FEW
         for topic in shelves.keys() - set(topics):
             self._forget(
                 name
@@ -225,7 +229,7 @@ class Index:
         odd: set[str] = set()
         with suppress(OSError), os.scandir(self.folder / topic) as files:
             for file in files:
-                stamp = _stamp(Path(file.path)) if is_ours(file.name) else None
+                stamp = _stamp(file) if is_ours(file.name) else None
                 if stamp:
                     name = f"{topic}/{printable(file.name)}"
                     found.add((name, *stamp))
@@ -336,12 +340,12 @@ def _is_text(name: str) -> bool:
     return name.isprintable()  # a NUL and half a character are not
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
+def _stamp(path: Path | os.DirEntry[str]) -> tuple[int, int] | None:
     try:
         try:
-            state = path.stat()
+            state = os.stat(path)  # noqa: PTH116
         except OSError:
-            state = path.lstat()  # a link that leads nowhere is there, and somebody is told so
+            state = os.lstat(path)  # a link that leads nowhere is there, and somebody is told so
     except OSError:
         return None
     return state.st_mtime_ns, state.st_size

@@ -105,7 +105,8 @@ class FollowUp:
 class Proof:
     """The run the key hangs on: a demo, its settings, and what must be true of what it measures.
 
-    `regardless` names options of the demo's regime that the claims hold without.
+    `regardless` names options of the demo's regime that the claims hold without; `said` quotes the
+    words that tell the learner of a condition which they do not call by its name.
     """
 
     demo: str
@@ -116,6 +117,7 @@ class Proof:
     broken: str | None = field(default=None, metadata={"key": "break"})
     when: Formula | None = None
     regardless: tuple[str, ...] = ()
+    said: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 Shown = Literal["stacks", "timings", "curve", "bytes", "log"]

@@ -10,6 +10,7 @@ Rule = tuple[str, str]
 _GAP = re.compile(r"\[\[(\w+)\]\]")
 ID = re.compile(r"[a-z0-9_-]+/[a-z0-9-]+")
 MOST_HINTS = 3
+MOST_FORGIVEN = 0.02  # of a number, for rounding on the way
 
 
 def broken_rules(question: Question) -> Iterator[Rule]:
@@ -39,6 +40,8 @@ def broken_rules(question: Question) -> Iterator[Rule]:
                 yield "rubric", "an essay needs at least one rubric point"
         case _:
             raise AssertionError(question.kind)
+    if isinstance(question, Trace):
+        yield from _forgiving(question.within)
     if isinstance(question, Bug) and not question.reasons:
         yield "reasons", "a bug needs at least one reason"
 
@@ -69,12 +72,20 @@ def _numeric(question: Numeric) -> Iterator[Rule]:
     for name, values in question.params.items():
         if not values:
             yield f"params.{name}", f"`{name}` has no values to draw from"
-    if question.within < 0:
+    yield from _forgiving(question.within)
+
+
+def _forgiving(within: float) -> Iterator[Rule]:
+    if within < 0:
         yield "within", "a tolerance is not negative"
+    if within > MOST_FORGIVEN:
+        yield "within", f"forgives {within:g}; {MOST_FORGIVEN:g} at most, or wrong is right too"
 
 
 def _order(question: Order) -> Iterator[Rule]:
     ids = [step.id for step in question.steps]
+    if question.after is not None and not any(question.after.values()):
+        yield "after", "leaves every order right: say which step comes after which"
     if not 2 <= len(ids) <= 9:
         yield "steps", f"{len(ids)} steps; 2 to 9 can be ordered by digits"
     for index, name in enumerate(ids):

@@ -127,20 +127,19 @@ def sheet(
     from quizkit.lab.catalogue import catalogue
     from quizkit.paths import QUESTIONS
 
-    spoken = language(lang)
+    spoken, wanted = language(lang), _chosen(topic, bank)
     every: dict[str, list[Question]] = {}
     with library(bank or []) as shelves:
         for slug, question in _questions(shelves, None):
             every.setdefault(slug, []).append(question)
         topics = shelves.topics()
-    wanted = _chosen(topic, bank) or every.keys()
     terms = shared_out(glossary(QUESTIONS, []), every)
     demos = list(catalogue().values())
     sheets = [
         # What the common 70 ask for comes before what only we thought of.
         made(topics[slug], sorted(questions, key=lambda each: not parts_of(each)), demos, terms[slug], spoken)  # noqa: E501
         for slug, questions in every.items()
-        if slug in wanted
+        if not wanted or slug in wanted
     ]  # fmt: skip
     if file is not None:
         whole = (

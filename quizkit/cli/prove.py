@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import choose_topics, joined_bank, language, tell, unknown_question
+from quizkit.cli.common import (
+    choose_topics,
+    joined_bank,
+    language,
+    library,
+    tell,
+    unknown_question,
+)
 from quizkit.cli.options import Banks, Json, Spoken
+from quizkit.interrupt import unwinding
 
 if TYPE_CHECKING:
     from quizkit.bank.model import Question
@@ -49,7 +57,10 @@ def prove(
         ),
     ] = False,
     deep: Annotated[
-        bool, typer.Option("--deep", help="With --mutate: run each proof in other regimes too.")
+        bool,
+        typer.Option(
+            "--deep", help="With --mutate: also run each proof in other regimes and conditions."
+        ),
     ] = False,
     bank: Banks = None,
     deadline: Annotated[
@@ -68,7 +79,7 @@ def prove(
     from quizkit.lab.report import Origin, Report
     from quizkit.proof.difference import compare
     from quizkit.proof.kept import falling_back, keeping, remembered, shipped
-    from quizkit.proof.prove import Court, Status, distinct, on_lanes
+    from quizkit.proof.prove import Court, Status, distinct, faults, on_lanes
     from quizkit.words import say
 
     spoken = language(lang)
@@ -78,12 +89,13 @@ def prove(
     mutations: list[Mutation] = []
     demos = catalogue()
     record = shipped(demos)
-    wanted = distinct(questions, demos, mutate, mutate and deep)
-    with remembered(demos) as kept:
+    known = {each.id: faults(each, demos) for each in questions}
+    wanted = distinct(questions, demos, mutate, mutate and deep, known)
+    with unwinding(), remembered(demos) as kept:
         missing = wanted if fresh else [each for each in wanted if each not in kept]
         with Lanes(lanes_for(len(missing))) as lanes:
             run = keeping(on_lanes(lanes, demos, missing, deadline), kept, fresh)
-            court = Court(demos, run if fresh else falling_back(run, record))
+            court = Court(demos, run if fresh else falling_back(run, record), faults=known)
             for question in questions:
                 result = court.prove(question)
                 results.append(result)
@@ -94,7 +106,9 @@ def prove(
                     if not json:
                         _say_mutation(mutations[-1], spoken)
     made = {s: each for s, each in court.reports.items() if isinstance(each, Report)}
-    compared = compare(_shipped_runs(questions, demos), made, record) if fresh and all_ else None
+    compared = (
+        compare(_shipped_runs(questions, demos, known), made, record) if fresh and all_ else None
+    )
     counts = {
         status: sum(result.status == status for result in results) for status in get_args(Status)
     }
@@ -107,7 +121,7 @@ def prove(
         bool(result.status == "proved" and result.parts and not result.parts.whole)
         for result in results
     )
-    survivors = sum(len(each.survived) for each in mutations)
+    survivors = sum(each.wrong for each in mutations)
     if json:
         _print_json(counts, runs, results, mutations, problems, compared, spoken)
     else:
@@ -141,8 +155,9 @@ def _chosen(
             broken = [p for p in bank.problems if p.file == f"{name}.yaml"]
             if broken:
                 return [], [str(problem) for problem in broken]
-            every = joined_bank(banks, None).questions
-            raise unknown_question(name, every, bank.retired)
+            with library(banks) as shelves:
+                known = [each.id for each in shelves.entries()]
+            raise unknown_question(name, known, bank.retired)
     questions = [
         question
         for question in bank.questions.values()
@@ -186,10 +201,14 @@ def _say_mutation(mutation: "Mutation", lang: "Lang") -> None:
 
     for what in mutation.survived:
         typer.echo("        " + say("prove.survived", lang, what=what), err=True)
+    for each in mutation.elsewhere:
+        typer.echo("        " + each[lang], err=True)
 
 
 def _shipped_runs(
-    questions: "Sequence[Question]", demos: "Mapping[str, Demo]"
+    questions: "Sequence[Question]",
+    demos: "Mapping[str, Demo]",
+    known: "Mapping[str, Sequence[str]]",
 ) -> "Mapping[Setting, str]":
     """The runs that the record must hold: those of the user's own questions it cannot."""
     from quizkit.paths import QUESTIONS
@@ -198,7 +217,7 @@ def _shipped_runs(
     found: dict[Setting, str] = {}
     for question in questions:
         if (QUESTIONS / question.file).is_file():
-            for each in distinct([question], demos):
+            for each in distinct([question], demos, known=known):
                 found.setdefault(each, question.id)
     return found
 
@@ -259,6 +278,7 @@ def _print_json(
         if result.question in mutated:
             mutation = mutated[result.question]
             row |= {"killed": mutation.killed, "survived": [*mutation.survived]}
+            row["elsewhere"] = [each[lang] for each in mutation.elsewhere]
         rows.append(row)
     found: dict[str, Any] = {"schema": "quizkit/proofs/1", **counts, "runs": runs, "results": rows}
     found["problems"] = problems

@@ -7,6 +7,7 @@ import typer
 from quizkit.cli.common import language, tell
 from quizkit.cli.options import Spoken
 from quizkit.errors import UsageError
+from quizkit.interrupt import unwinding
 
 
 def record(
@@ -37,20 +38,21 @@ def record(
     kept = Record(RECORD, demos, "recorded", torch_version())
     missing = [each for each in wanted if fresh or not kept.get(each)]
     wrong = 0
-    try:
-        with Lanes(lanes_for(len(missing))) as lanes:
-            run = on_lanes(lanes, demos, missing)
-            for each in missing:
-                typer.echo(each, err=True)
-                report = run(each)
-                if is_sound(report, demos[each.demo]):
-                    kept.put(report)
-                else:
-                    wrong += 1
-                    typer.echo(say("bank.record_wrong", spoken, ended=report.verdict), err=True)
-        kept.keep_only({each.demo for each in wanted})
-    finally:
-        kept.write()
+    with unwinding():
+        try:
+            with Lanes(lanes_for(len(missing))) as lanes:
+                run = on_lanes(lanes, demos, missing)
+                for each in missing:
+                    typer.echo(each, err=True)
+                    report = run(each)
+                    if is_sound(report, demos[each.demo]):
+                        kept.put(report)
+                    else:
+                        wrong += 1
+                        typer.echo(say("bank.record_wrong", spoken, ended=report.verdict), err=True)
+            kept.keep_only({each.demo for each in wanted})
+        finally:
+            kept.write()
     counts = {"runs": len(wanted) - wrong, "made": len(missing) - wrong, "wrong": wrong}
     tell(say("bank.recorded", spoken, **counts), err=True)
     raise typer.Exit(1 if wrong else 0)

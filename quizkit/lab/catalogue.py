@@ -27,7 +27,11 @@ def find(name: str, folder: Path | None = None) -> Demo:
     known = names(folder)
     if name not in known:
         raise UsageError("demo_unknown", name=name, hint=nearest(name, known))
-    return read(folder / f"{name.replace('-', '_')}.py")
+    return read(_file(name, folder))
+
+
+def _file(name: str, folder: Path) -> Path:
+    return folder / f"{name.replace('-', '_')}.py"
 
 
 def catalogue(folder: Path | None = None) -> Mapping[str, Demo]:
@@ -37,4 +41,4 @@ def catalogue(folder: Path | None = None) -> Mapping[str, Demo]:
 
 @cache
 def _catalogue(folder: Path) -> Mapping[str, Demo]:
-    return MappingProxyType({name: find(name, folder) for name in names(folder)})
+    return MappingProxyType({name: read(_file(name, folder)) for name in names(folder)})

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import MISSING, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn, cast
@@ -20,22 +20,18 @@ _WATCH = re.compile(r" {4}(?P<name>[a-z]\w*)(?: \((?P<tags>[^)]*)\))?(?:\s+(?P<t
 class _Reader:
     """One file, and the way to say what is wrong with it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, source: str) -> None:
         self.path = path
+        self.source = source
         try:
-            self.source = path.read_text(encoding="utf-8")
-            self.tree = ast.parse(self.source, str(path))
+            self.tree = ast.parse(source, str(path))
         except SyntaxError as error:
             self.wrong(error.lineno or 1, error.msg)
-        except UnicodeDecodeError as error:
-            self.wrong(error.object.count(b"\n", 0, error.start) + 1, "this is not UTF-8 text")
-        except OSError as error:
-            self.wrong(1, error.strerror or str(error))
         except (ValueError, RecursionError, MemoryError) as error:
             self.wrong(1, str(error) or type(error).__name__)
 
     def wrong(self, line: int, reason: str) -> NoReturn:
-        raise LabError("demo_file", file=self.path, line=line, reason=reason) from None
+        _wrong(self.path, line, reason)
 
     def literal(self, node: ast.expr) -> Any:
         try:
@@ -235,9 +231,23 @@ def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
+def _wrong(path: Path, line: int, reason: str) -> NoReturn:
+    raise LabError("demo_file", file=path, line=line, reason=reason) from None
+
+
 def read(path: Path) -> Demo:
-    """The demo in one file."""
-    reader = _Reader(path)
+    """The demo in one file; the same text is taken apart once."""
+    try:
+        return _read(path, path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        _wrong(path, error.object.count(b"\n", 0, error.start) + 1, "this is not UTF-8 text")
+    except OSError as error:
+        _wrong(path, 1, error.strerror or str(error))
+
+
+@cache
+def _read(path: Path, source: str) -> Demo:
+    reader = _Reader(path, source)
     law, parts = reader.docstring()
     launch = reader.assigned("LAUNCH")
     if launch is not None and reader.literal(launch) != "own":

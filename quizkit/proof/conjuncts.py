@@ -5,7 +5,7 @@ and a measurement compared with no key.
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import cast
 
@@ -50,7 +50,21 @@ def decided(claims: Sequence[ast.expr], name: str, run: Scene) -> tuple[ast.expr
 
 def strict(claim: ast.expr, measured: frozenset[str]) -> ast.expr:
     """The claim with less for at most, more for at least, where what was measured is compared."""
-    return cast("ast.expr", _Strict(measured).visit(deepcopy(claim)))
+    return cast(
+        "ast.expr", _Other(measured, {ast.LtE: ast.Lt, ast.GtE: ast.Gt}).visit(deepcopy(claim))
+    )
+
+
+def lenient(claim: ast.expr, measured: frozenset[str]) -> ast.expr:
+    """The claim with at most for less, at least for more, where what was measured is compared."""
+    return cast(
+        "ast.expr", _Other(measured, {ast.Lt: ast.LtE, ast.Gt: ast.GtE}).visit(deepcopy(claim))
+    )
+
+
+def without_slack(claim: ast.expr, measured: frozenset[str]) -> ast.expr:
+    """The claim with `a < b` for `a < b + 1`, where both sides were measured."""
+    return cast("ast.expr", _Taut(measured).visit(deepcopy(claim)))
 
 
 def loosened(claim: ast.expr) -> ast.expr:
@@ -91,15 +105,41 @@ class _Decided(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-class _Strict(ast.NodeTransformer):
+class _Other(ast.NodeTransformer):
+    def __init__(
+        self, measured: frozenset[str], instead: Mapping[type[ast.cmpop], type[ast.cmpop]]
+    ) -> None:
+        self._measured = measured
+        self._instead = instead
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        if names_of(node) & self._measured:
+            node.ops = [self._instead.get(type(op), type(op))() for op in node.ops]
+        return self.generic_visit(node)
+
+
+class _Taut(ast.NodeTransformer):
     def __init__(self, measured: frozenset[str]) -> None:
         self._measured = measured
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        if names_of(node) & self._measured:
-            tight: dict[type[ast.cmpop], ast.cmpop] = {ast.LtE: ast.Lt(), ast.GtE: ast.Gt()}
-            node.ops = [tight.get(type(op), op) for op in node.ops]
-        return self.generic_visit(node)
+        match node:
+            case ast.Compare(left, [ast.Lt() | ast.Gt()], [right]) if all(
+                names_of(side) & self._measured for side in (left, right)
+            ):
+                return ast.Compare(_bare(left), node.ops, [_bare(right)])
+            case _:
+                return self.generic_visit(node)
+
+
+def _bare(side: ast.expr) -> ast.expr:
+    match side:
+        case ast.BinOp(left, ast.Add() | ast.Sub(), ast.Constant()):
+            return left
+        case ast.BinOp(ast.Constant(), ast.Add(), right):
+            return right
+        case _:
+            return side
 
 
 class _Loosened(ast.NodeTransformer):

@@ -5,7 +5,7 @@ A sum stays where one number gives what another one takes, and so would a key th
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from quizkit.bank.draw import show_value
 from quizkit.bank.functions import Number, Value, is_number
@@ -42,6 +42,23 @@ def loose_together(question: Question, scenes: Sequence[Scene]) -> Iterator[Text
                     return
         case _:
             pass
+
+
+def ordered(question: Order) -> Iterator[tuple[str, str]]:
+    """The pairs whose order the key does not leave open; with no `after`, all neighbours."""
+    if question.after is None:
+        ids = [step.id for step in question.steps]
+        yield from pairwise(ids)
+        return
+    for step, before in question.after.items():
+        for first in before:
+            yield first, step
+
+
+def before(ids: Sequence[str], first: str, second: str) -> list[str]:
+    """The order with `second` right before `first`, and the rest as it was."""
+    rest = [each for each in ids if each != second]
+    return [*rest[: rest.index(first)], second, *rest[rest.index(first) :]]
 
 
 def places(steps: Sequence[str], ids: Sequence[str]) -> Key:

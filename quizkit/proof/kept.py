@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
+from os.path import isfile
 
 from quizkit import paths
 from quizkit.errors import QuizkitError
@@ -48,18 +49,24 @@ def remembered(demos: Mapping[str, Demo]) -> Generator[Record]:
 def keeping(run: Runner, kept: Record, fresh: bool = False) -> Runner:
     """Run only what is not kept, or all that is asked if `fresh`, and keep it.
 
-    What did not come out as its demo declares is not kept: it runs again.
+    What did not come out as its demo declares is not kept: it runs again. So does what an argument
+    hands a file, which may say something else by then.
     """
 
     def answer(wanted: Setting) -> Report:
-        if not fresh and (found := kept.get(wanted)):
+        if not fresh and not _reads_a_file(wanted) and (found := kept.get(wanted)):
             return found
         report = run(wanted)
-        if is_sound(report, kept.demos[report.demo]):
+        if is_sound(report, kept.demos[report.demo]) and not _reads_a_file(wanted):
             kept.put(report)
         return report
 
     return answer
+
+
+def _reads_a_file(wanted: Setting) -> bool:
+    texts = (value for _, value in wanted.args if isinstance(value, str))
+    return any(map(isfile, texts))  # pathlib stumbles over an order too long to be a name
 
 
 def is_sound(report: Report, demo: Demo) -> bool:

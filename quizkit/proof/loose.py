@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from quizkit.bank.functions import Value
 from quizkit.bank.model import Cloze, Numeric, Order, Question, Text, Trace
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.conjuncts import parts_of, strict
-from quizkit.proof.jointly import loose_together, places
+from quizkit.proof.conjuncts import lenient, parts_of, strict, without_slack
+from quizkit.proof.jointly import before, loose_together, ordered, places
 from quizkit.proof.judge import Role, Run, key_names, scope, statements
 from quizkit.proof.messages import where
 from quizkit.proof.number import loose_number
+from quizkit.proof.points import loose_points
 from quizkit.proof.said import both
 from quizkit.proof.worlds import Scene, Search, names_of, truth_of
 
@@ -25,7 +26,6 @@ _SENTINEL = ("index", "rank")
 def loose(question: Question, runs: Sequence[Run], demo: Demo) -> Iterator[Text]:
     """What is wrong with each part of a key that what was measured does not hold."""
     scenes = [scene(question, run, demo) for run in runs]
-    yield from _repeated(question)
     for place, role, claim, replaced in statements(question):
         if not replaced:
             yield from _claim(question, place, role, claim.tree, scenes)
@@ -37,6 +37,7 @@ def loose(question: Question, runs: Sequence[Run], demo: Demo) -> Iterator[Text]
             yield from _order(question, scenes)
         case _:
             pass
+    yield from loose_points(question, scenes)
     yield from loose_together(question, scenes)
 
 
@@ -52,16 +53,6 @@ def scene(question: Question, run: Run, demo: Demo) -> Scene:
     return Scene(scope(question, run, demo), frozenset(measured), compared, below, where(run))
 
 
-def _repeated(question: Question) -> Iterator[Text]:
-    """A second point that claims the same is not proved by it."""
-    first: dict[str, str] = {}
-    for place, role, claim, _ in statements(question):
-        if role in ("right", "point"):
-            other = first.setdefault(ast.unparse(claim.tree), place)
-            if other != place:
-                yield both("prove.loose_repeated", place=place, other=other)
-
-
 def _claim(
     question: Question, place: str, role: Role, claim: ast.expr, scenes: Sequence[Scene]
 ) -> Iterator[Text]:
@@ -74,6 +65,11 @@ def _claim(
     # What the key is compared with is looked at from the key.
     parts = [part for part in parts_of(claim) if not names_of(part) & keys]
     for part in parts:
+        if any(
+            truth_of(without_slack(part, each.measured), each.values) is False for each in scenes
+        ):
+            yield both("prove.loose_slack", place=place, part=ast.unparse(part))
+            return
         if not any(Search(each).find(part, False) for each in scenes):
             measured = any(names_of(part) & each.measured for each in scenes)
             key = "prove.loose_always" if measured else "prove.loose_unmeasured"
@@ -89,19 +85,11 @@ def _order(question: Order, scenes: Sequence[Scene]) -> Iterator[Text]:
     assert question.proof is not None
     ids = [step.id for step in question.steps]
     claims = [part for each in question.proof.claims for part in parts_of(each.tree)]
-    for first, second in adjacent(question):
-        other = {first: second, second: first}
-        swapped = places(ids, [other.get(each, each) for each in ids])
+    for first, second in ordered(question):
+        swapped = places(ids, before(ids, first, second))
         named = [each for each in claims if names_of(each) & {first, second, "order"}]
         if not any(_decides(claim, swapped, each) for claim in named for each in scenes):
             yield both("prove.loose_order", first=first, second=second)
-
-
-def adjacent(question: Order) -> Iterator[tuple[str, str]]:
-    """The neighbours whose order the key does not leave open."""
-    for first, second in zip(question.steps, question.steps[1:], strict=False):
-        if question.after is None or first.id in question.after.get(second.id, ()):
-            yield first.id, second.id
 
 
 def _decides(claim: ast.expr, swapped: Mapping[str, Value], run: Scene) -> bool:
@@ -109,7 +97,7 @@ def _decides(claim: ast.expr, swapped: Mapping[str, Value], run: Scene) -> bool:
     other = {**run.values, **swapped}
     if truth_of(claim, other) is not False:
         return False
-    if not truth_of(strict(claim, run.measured), run.values):
+    if not all(truth_of(each(claim, run.measured), run.values) for each in (strict, lenient)):
         return False  # what was measured is alike, and comes in no order
     keyed = {name: run.values[name] for name in swapped}
     found = Search(run).worlds(claim, True, other)

@@ -10,6 +10,7 @@ from quizkit.lab.catalogue import Demo
 from quizkit.proof.judge import Judged, Judgement, Run, key_names, scope
 from quizkit.proof.measured import measured
 from quizkit.proof.said import both, plain
+from quizkit.proof.shows import written
 
 
 def told(question: Question, judgement: Judgement, demo: Demo) -> Iterator[Text]:
@@ -19,6 +20,23 @@ def told(question: Question, judgement: Judgement, demo: Demo) -> Iterator[Text]
     for judged in judgement.claims:
         if not judged.holds:
             yield _wrong(question, judgement, judged, demo)
+    yield from _unshown(question, judgement, demo)
+
+
+def _unshown(question: Question, judgement: Judgement, demo: Demo) -> Iterator[Text]:
+    """Each `shows` that a run cannot fill, at the first such run: a learner would not see it."""
+    seen: set[str] = set()
+    for run in () if judgement.reason else judgement.runs:
+        try:
+            names = scope(question, run, demo)
+        except FormulaError:  # then no claim holds either
+            continue
+        for place, error in written(question, names)[1].items():
+            if place not in seen:
+                seen.add(place)
+                yield both(
+                    "prove.shows_fails", place=place, where=where(run), error=plain(str(error))
+                )
 
 
 def _wrong(question: Question, judgement: Judgement, judged: Judged, demo: Demo) -> Text:

@@ -22,6 +22,7 @@ from quizkit.bank.model import (
     RubricPoint,
     Trace,
 )
+from quizkit.proof.jointly import before, ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +66,32 @@ def mutants(question: Question) -> Iterator[Mutant]:
         yield Mutant(what, replace(question, proof=replace(proof, claims=claims)))
     if proof.broken is not None:
         yield Mutant(f"break {proof.broken} removed", question, healthy=True)
+        yield from _without_bug(question)
 
 
 def without_break(question: Question) -> Question:
     """The same question asking for a healthy run."""
     assert question.proof is not None
     return replace(question, proof=replace(question.proof, broken=None))
+
+
+def _without_bug(question: Question) -> Iterator[Mutant]:
+    """Each point or reason alone, of a run without the bug: what is true there too is no damage."""
+    assert question.proof is not None
+    healthy = replace(question.proof, broken=None, claims=())
+    match question:
+        case Bug():
+            for index, each in enumerate(question.reasons):
+                if each.claim:
+                    alone = replace(question, proof=healthy, reasons=(each,))
+                    yield Mutant(f"reason {index + 1} without the bug", alone, healthy=True)
+        case Essay():
+            for index, each in enumerate(question.rubric):
+                if each.claim:
+                    alone = replace(question, proof=healthy, rubric=(each,))
+                    yield Mutant(f"point {index + 1} without the bug", alone, healthy=True)
+        case _:
+            pass
 
 
 def _choice(question: Choice) -> Iterator[Mutant]:
@@ -104,14 +125,10 @@ def _cloze(question: Cloze) -> Iterator[Mutant]:
 
 
 def _order(question: Order) -> Iterator[Mutant]:
-    steps = question.steps
-    for i in range(len(steps) - 1):
-        first, second = steps[i], steps[i + 1]
-        if question.after is not None and first.id not in question.after.get(second.id, ()):
-            continue  # the key leaves this pair open
-        swapped = (*steps[:i], second, first, *steps[i + 2 :])
-        what = f"{first.id} after {second.id}"
-        yield Mutant(what, replace(question, steps=swapped))
+    steps = {step.id: step for step in question.steps}
+    for first, second in ordered(question):
+        turned = tuple(steps[each] for each in before([*steps], first, second))
+        yield Mutant(f"{first} after {second}", replace(question, steps=turned))
 
 
 def _numbers(formula: Formula) -> Iterator[tuple[str, Formula]]:

@@ -67,7 +67,7 @@ class _Neutral(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        for chain, neutral in (([*_terms(node, 1)], 0), ([*_factors(node, 1)], 1)):
+        for chain, neutral in (([*terms(node, 1)], 0), ([*factors(node, 1)], 1)):
             shorter = self._without(chain, neutral)
             if shorter is not None:
                 return shorter
@@ -76,8 +76,8 @@ class _Neutral(ast.NodeTransformer):
     def _equation(self, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr] | None:
         """Both sides as one chain: `left - right == 0`, `left / right == 1`."""
         sums, products = (
-            [*_terms(left, 1), *_terms(right, -1)],
-            [*_factors(left, 1), *_factors(right, -1)],
+            [*terms(left, 1), *terms(right, -1)],
+            [*factors(left, 1), *factors(right, -1)],
         )
         for chain, neutral in ((sums, 0), (products, 1)):
             shorter = self._without(chain, neutral, whole=True)
@@ -111,7 +111,7 @@ class _Neutral(ast.NodeTransformer):
                     continue
                 if all(_is_neutral(chain, each, chosen, neutral) for each in values):
                     self.said = self.said or ", ".join(ast.unparse(part) for part, _ in some)
-                    return _joined(rest, neutral)
+                    return joined(rest, neutral)
         return None
 
     def _says_something(
@@ -170,32 +170,36 @@ def _is_neutral(
     return math.isclose(total, neutral, rel_tol=1e-6, abs_tol=0 if neutral else 1e-6 * size)
 
 
-def _terms(node: ast.expr, sign: int) -> Iterator[Signed]:
+def terms(node: ast.expr, sign: int) -> Iterator[Signed]:
+    """What is added and taken off in a sum."""
     match node:
         case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
-            yield from _terms(left, sign)
-            yield from _terms(right, sign if isinstance(op, ast.Add) else -sign)
+            yield from terms(left, sign)
+            yield from terms(right, sign if isinstance(op, ast.Add) else -sign)
         case ast.UnaryOp(ast.USub(), operand):
-            yield from _terms(operand, -sign)
+            yield from terms(operand, -sign)
         case ast.Call(ast.Name("sum"), [ast.List(parts)]):
             for part in parts:
-                yield from _terms(part, sign)
+                yield from terms(part, sign)
         case _:
             yield node, sign
 
 
-def _factors(node: ast.expr, sign: int) -> Iterator[Signed]:
+def factors(node: ast.expr, sign: int) -> Iterator[Signed]:
+    """What is multiplied and divided in a product."""
     match node:
         case ast.BinOp(left, ast.Mult() | ast.Div() as op, right):
-            yield from _factors(left, sign)
-            yield from _factors(right, sign if isinstance(op, ast.Mult) else -sign)
+            yield from factors(left, sign)
+            yield from factors(right, sign if isinstance(op, ast.Mult) else -sign)
         case _:
             yield node, sign
 
 
-def _joined(chain: Sequence[Signed], neutral: int) -> ast.expr:
-    whole: ast.expr = ast.Constant(neutral)
+def joined(chain: Sequence[Signed], neutral: int) -> ast.expr:
+    """The parts as one sum (where 0 changes nothing) or product (where 1 does) again."""
+    (first, sign), *rest = chain
     up, down = (ast.Mult(), ast.Div()) if neutral else (ast.Add(), ast.Sub())
-    for part, sign in chain:
+    whole = first if sign > 0 else ast.BinOp(ast.Constant(neutral), down, first)
+    for part, sign in rest:
         whole = ast.BinOp(whole, up if sign > 0 else down, part)
     return whole

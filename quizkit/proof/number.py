@@ -30,6 +30,7 @@ MOVES = 1e-4  # of itself: what the number that satisfies a claim moves by, at l
 # Other keys, by what they are of the right one; the nearest are just beyond what a learner is
 # forgiven.
 _OTHERS = (0.98, 1.02, 0.95, 1.05, 0.9, 1.1, 0.5, 1.5, 2.0, 0.1, 10.0, -1.0, 0.77, 1.33, 3.0)
+_ELSEWHERE = (-1.0, 3.0, 30.0)  # the same, where to look for what a law is as true of
 _SMALL_STEPS = (1.01, 1.1)  # of a measurement; a tolerance may swallow the first
 _LARGE_STEPS = (1.01, 1.5, 2.0, 0.5, 3.0)  # to get beyond a rounding
 _ROUND = {"floor", "ceil", "round", "min", "max"}
@@ -101,13 +102,21 @@ class _Row:
         mine = _at(self.key, at)
         values = self.scene.values
         solved = [
-            _at(key, at) for claim in self.said for key in _solutions(claim, self.name, values)
+            _at(key, at)
+            for claim in self.said
+            for start in (1.0, *_ELSEWHERE)
+            for key in _solutions(claim, self.name, values, start)
         ]
         far = [each for each in solved if not math.isclose(each, mine, rel_tol=0.01, abs_tol=1e-9)]
-        for each in (*_others(mine), *far):
+        # What was solved for is equal up to rounding.
+        nearly = [loosened(claim) for claim in self.said]
+        for each, claims in (
+            *((each, self.said) for each in _others(mine)),
+            *((each, nearly) for each in far),
+        ):
             other = round(each) if whole else each
             there = {**values, self.name: _with(self.key, at, other)}
-            if other != mine and all(truth_of(claim, there) for claim in self.said):
+            if other != mine and all(truth_of(claim, there) for claim in claims):
                 return other
         return None
 
@@ -178,8 +187,11 @@ def _is_coded(part: ast.expr) -> bool:
             return False
 
 
-def _solutions(claim: ast.expr, name: str, world: World) -> Iterator[Value]:
-    """What the key would have to be for the sides of a comparison to be equal."""
+def _solutions(claim: ast.expr, name: str, world: World, start: float = 1.0) -> Iterator[Value]:
+    """What the key would have to be for the sides of a comparison to be equal.
+
+    `start`: where that is looked for, by what it is of the key.
+    """
     key = world[name]
     for left, right in sides(claim):
         for side, other in ((left, right), (right, left)):
@@ -189,7 +201,7 @@ def _solutions(claim: ast.expr, name: str, world: World) -> Iterator[Value]:
         if name in names_of(left) | names_of(right):
             for at in range(len(key) if isinstance(key, list) else 1):
                 between = gap(left, right, world, name, lambda x, at=at: _with(key, at, x))
-                for root in roots(between, float(_at(key, at))):
+                for root in roots(between, start * float(_at(key, at))):
                     yield _with(key, at, root)
     if isinstance(key, int):
         yield from (key + 1, key - 1, key + 2, key - 2)

@@ -2,9 +2,10 @@
 could not run here, and the record that ships bears it out), failed, skipped (it could not run here)
 or sourced (nothing to run)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal
 
 from quizkit.bank.formula import FormulaError
@@ -16,7 +17,7 @@ from quizkit.lab.demo import HANGING
 from quizkit.lab.lanes import Lanes
 from quizkit.lab.report import Report, Setting
 from quizkit.proof.exhibits import differs, evidence_problems, settings
-from quizkit.proof.judge import Judgement, Run, judge
+from quizkit.proof.judge import Judgement, Run, judge, key_names
 from quizkit.proof.loose import loose
 from quizkit.proof.messages import told
 from quizkit.proof.mutate import mutants, without_break
@@ -25,7 +26,10 @@ from quizkit.proof.regime import regimes
 from quizkit.proof.said import both, plain
 from quizkit.proof.setting import Bindings, nearest, own_draw, rows, setting
 from quizkit.proof.static import wrong_names
+from quizkit.proof.symptom import FEWEST, other_bugs
 from quizkit.proof.thin import thin_proof
+from quizkit.proof.undrawn import MOST, undrawn
+from quizkit.proof.unsaid import unsaid
 from quizkit.proof.view import ProofView, view
 
 Status = Literal["proved", "recorded", "failed", "skipped", "sourced"]
@@ -52,11 +56,17 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """What became of one question's changed keys."""
+    """What became of one question's changed keys, and where else the key does not hold."""
 
     question: str
     killed: int
     survived: tuple[str, ...]
+    elsewhere: tuple[Text, ...] = ()
+
+    @property
+    def wrong(self) -> int:
+        """How many findings there are."""
+        return len(self.survived) + len(self.elsewhere)
 
 
 def on_bench(bench: Bench, demos: Mapping[str, Demo], deadline: float = 60.0) -> Runner:
@@ -94,23 +104,38 @@ def distinct(
     demos: Mapping[str, Demo],
     mutated: bool = False,
     deep: bool = False,
+    known: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Setting]:
-    """The runs that these proofs ask for, each once, in order.
+    """The runs that these proofs ask for, each once, in order; a faulty one asks for none.
 
-    `mutated`: without breaks too; `deep`: in every regime too.
+    `mutated`: without breaks too; `deep`: in other regimes and conditions too; `known`: the faults
+    of each, where they have been looked for.
     """
     found: dict[Setting, None] = {}
     for question in questions:
-        wrong = (wrong_names(question, demos), thin_proof(question))
-        if question.proof is None or any(map(any, (*wrong, evidence_problems(question, demos)))):
+        if question.proof is None or (
+            faults(question, demos) if known is None else known[question.id]
+        ):
             continue
         healthy = [without_break(question)] if mutated and question.proof.broken else []
         others = [each.question for each in regimes(question, demos)] if deep else []
+        if deep:  # the first that the demo does not refuse decides, and is nearly always the first
+            others += [each.others[0] for each in unsaid(question, demos) if each.others]
         for each in (question, *healthy, *others):
             with suppress(FormulaError):  # whoever judges this question will meet it
                 found |= dict.fromkeys(filled(setting(each, row), demos) for row in rows(each))
         found |= dict.fromkeys(filled(each, demos) for each in settings(question))
     return list(found)
+
+
+def faults(question: Question, demos: Mapping[str, Demo]) -> list[str]:
+    """What is wrong with a proof, as far as that can be said without running it."""
+    return _unrunnable(question, demos) or [_line(each) for each in thin_proof(question)]
+
+
+def _unrunnable(question: Question, demos: Mapping[str, Demo]) -> list[str]:
+    found = (*wrong_names(question, demos), *evidence_problems(question, demos))
+    return [_line(each) for each in found]
 
 
 def filled(wanted: Setting, demos: Mapping[str, Demo]) -> Setting:
@@ -127,6 +152,7 @@ class Court:
     reports: dict[Setting, Report | QuizkitError] = field(
         default_factory=dict["Setting", "Report | QuizkitError"]
     )
+    faults: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
 
     def prove(self, question: Question) -> Result:
         """Run the question's proof at every row and hold the key against it."""
@@ -134,8 +160,8 @@ class Court:
             status: Status = "sourced" if question.sources else "failed"
             reasons = () if question.sources else (both("prove.no_proof"),)
             return Result(question.id, status, reasons)
-        wrong = self._wrong(question) or [_line(each) for each in thin_proof(question)]
-        if wrong:
+        wrong = self.faults.get(question.id)
+        if wrong := faults(question, self.demos) if wrong is None else wrong:
             return Result(question.id, "failed", tuple(plain(each) for each in wrong))
         try:
             judgement = self._judge(question, list(self._runs(question)))
@@ -155,7 +181,7 @@ class Court:
     def mutate(self, question: Question, deep: bool = False) -> Mutation:
         """Judge the recorded runs again with each key changed. The healthy proof must hold.
 
-        `deep` makes runs too: with each other value of what changes the meaning of a metric.
+        `deep` makes runs too, of what no row runs and the key must hold in as well.
         """
         runs = list(self._runs(question))
         killed, survived = 0, list[str]()
@@ -166,20 +192,69 @@ class Court:
                 survived.append(mutant.what)
             else:
                 killed += 1
-        for each in regimes(question, self.demos) if deep else ():
-            holds = self._holds(each.question)
-            if holds is each.named:
-                survived.append(each.what)
-            else:
-                killed += 1
-        return Mutation(question.id, killed, tuple(survived))
+        elsewhere = tuple(self._elsewhere(question)) if deep else ()
+        return Mutation(question.id, killed, tuple(survived), elsewhere)
+
+    def _elsewhere(self, question: Question) -> Iterator[Text]:
+        """Where the key does not hold: other regimes, conditions that nobody is told, draws."""
+        for regime in regimes(question, self.demos):
+            if not self._holds(regime.question):
+                yield regime.what
+        for condition in unsaid(question, self.demos):
+            stands = (self._stands(each) for each in condition.others)
+            if next((each for each in stands if each is not None), True) is False:
+                yield condition.what
+        yield from self._symptoms(question)
+        drawn = ((each, self._stands(each.question)) for each in undrawn(question, self.demos))
+        for each, stands in islice((pair for pair in drawn if pair[1] is not None), MOST):
+            if not stands:
+                yield each.what
 
     def _holds(self, question: Question) -> bool:
-        """Whether the proof holds of its runs; what cannot be run does not."""
+        """Whether the proof holds of its runs, all of it; what cannot be run does not."""
         try:
             return self._judge(question, list(self._runs(question))).holds
         except (FormulaError, QuizkitError):
             return False
+
+    def _symptoms(self, question: Question) -> Iterator[Text]:
+        """Reasons that are as true of every other bug of the demo that shows itself."""
+        true: dict[str, int] = {}
+        tried: list[str] = []
+        for other in other_bugs(question, self.demos):
+            try:
+                judgement = self._judge(other, list(self._runs(other)))
+            except (FormulaError, QuizkitError):
+                continue
+            if not judgement.reason:
+                assert other.proof is not None
+                tried.append(str(other.proof.broken))
+                for claim in judgement.claims:
+                    true[claim.place] = true.get(claim.place, 0) + (
+                        claim.role == "point" and claim.holds
+                    )
+        for place, count in true.items():
+            if count == len(tried) >= FEWEST:
+                yield both("prove.symptom", place=place, others=", ".join(tried))
+
+    def _stands(self, question: Question) -> bool | None:
+        """Whether what the key says is true of other runs, or None where they say nothing.
+
+        What is claimed beside the key goes by the numbers of the proof's own runs.
+        """
+        try:
+            judgement = self._judge(question, list(self._runs(question)))
+        except (FormulaError, QuizkitError):
+            return None
+        keys = key_names(question).keys()
+        said = [
+            each
+            for each in judgement.claims
+            if each.role in ("right", "point") or (each.role == "claim" and keys & each.claim.names)
+        ]
+        if judgement.reason or any("error" in claim.truths for claim in said):
+            return None
+        return all("false" not in claim.truths for claim in said)
 
     def view(self, question: Question, drawn: Bindings, given: object = None) -> ProofView:
         """One run for the learner: their own numbers where small enough, else the nearest row.
@@ -188,7 +263,7 @@ class Court:
         LabError where nothing can be run here, UsageError where the proof is no proof.
         """
         assert question.proof is not None
-        if wrong := self._wrong(question):
+        if wrong := _unrunnable(question, self.demos):
             raise UsageError("question_broken", problems="\n".join(wrong))
         shown = self._own(question, drawn) or self._view(question, nearest(question, drawn), False)
         for row in rows(question):
@@ -214,10 +289,6 @@ class Court:
         assert question.proof is not None
         report = self._report(setting(question, bindings))
         return view(question, bindings, own, report, self.demos[question.proof.demo])
-
-    def _wrong(self, question: Question) -> list[str]:
-        found = (*wrong_names(question, self.demos), *evidence_problems(question, self.demos))
-        return [_line(each) for each in found]
 
     def _changed(self, question: Question) -> list[str]:
         """What of the evidence a run does not show any more."""

@@ -49,15 +49,19 @@ def shows_problems(question: Question, demos: Mapping[str, Demo]) -> Iterator[tu
             yield place, f"shows no number that was measured; {demo.name} measures {_some(demo)}"
 
 
-def written(question: Question, names: Mapping[str, Value]) -> dict[str, Text]:
-    """The sentences of the question by the place of their claims; one that fails is left out."""
+def written(
+    question: Question, names: Mapping[str, Value]
+) -> tuple[dict[str, Text], dict[str, FormulaError]]:
+    """The sentences of the question by the place of their claims; and by their own place, what
+    is wrong with those that this run cannot fill: a proof fails by them, a screen goes without."""
     found: dict[str, Text] = {}
+    wrong: dict[str, FormulaError] = {}
     for place, text, _ in _written(question):
         try:
             found[f"{place}.claim"] = Text(_filled(text.zh, names), _filled(text.en, names))
-        except FormulaError:
-            continue
-    return found
+        except FormulaError as error:
+            wrong[f"{place}.shows"] = error
+    return found, wrong
 
 
 def generated(

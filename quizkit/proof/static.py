@@ -11,6 +11,7 @@ from quizkit.lab.catalogue import Demo, Parameter
 from quizkit.lab.excerpt import excerpt
 from quizkit.proof.judge import key_names, statements
 from quizkit.proof.setting import rows, setting
+from quizkit.proof.told import words_told
 
 Rule = tuple[str, str]
 
@@ -33,6 +34,7 @@ def wrong_names(question: Question, demos: Mapping[str, Demo]) -> Iterator[Rule]
         yield "proof.break", unknown("break", proof.broken, demo.breaks)
         return
     yield from _regime(demo, proof)
+    yield from _quoted(question, demo, proof)
     yield from _code(question, demo, proof)
     yield from _names(question, demo, proof)
 
@@ -53,6 +55,16 @@ def _regime(demo: Demo, proof: Proof) -> Iterator[Rule]:
     for name in proof.regardless:
         if name not in demo.regime:
             yield "proof.regardless", unknown("regime option", name, demo.regime)
+
+
+def _quoted(question: Question, demo: Demo, proof: Proof) -> Iterator[Rule]:
+    """Words that are said to name a condition, and that nobody is told."""
+    told = words_told(question)
+    for name, words in proof.said.items():
+        if name not in {*demo.parameters, "ranks", "break"}:
+            yield f"proof.said.{name}", unknown("argument", name, demo.parameters)
+        elif " ".join(words.lower().split()) not in told:
+            yield f"proof.said.{name}", f"the English words nowhere say `{words}`"
 
 
 def _names(question: Question, demo: Demo, proof: Proof) -> Iterator[Rule]:

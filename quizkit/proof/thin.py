@@ -2,44 +2,31 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator
 
-from quizkit.bank.draw import draws
-from quizkit.bank.formula import FormulaError, parse
+from quizkit.bank.formula import Formula, FormulaError, parse
 from quizkit.bank.functions import Number, is_number
-from quizkit.bank.model import Choice, Cloze, Numeric, Order, Proof, Question, Trace
+from quizkit.bank.model import Bug, Choice, Cloze, Numeric, Order, Proof, Question, Trace
+from quizkit.bank.spelt import SPELT, numbers_in
 from quizkit.proof.judge import key_names, statements
 from quizkit.proof.setting import rows
-from quizkit.proof.worlds import names_of, value_of
+from quizkit.proof.told import words_told
+from quizkit.proof.units import mixed_units
+from quizkit.proof.untried import untried
+from quizkit.proof.worlds import names_of
 
 Rule = tuple[str, str]
 
 WIDEST = 0.01  # relative tolerance of a claim that decides a key: what a learner is forgiven
-_DRAWS = 500  # looked at for the cases of an answer
 _LEADING = re.compile(r"[-+(]*[0-9][0-9.,]*(?:\s*(?:\*\*|[-+*/^×])\s*[(]*[0-9][0-9.,]*[)]*)*")
 _WORDS = {
-    word: number
-    for words in (
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ],
-        ["零", *"一二三四五六七八九十"],
-    )
-    for number, word in enumerate(words)
-} | {"两": 2, "none": 0, "once": 1, "twice": 2}
+    **SPELT,
+    **{word: number for number, word in enumerate(["零", *"一二三四五六七八九十"])},
+    "两": 2,
+    "none": 0,
+    "once": 1,
+    "twice": 2,
+}
 
 
 def thin_proof(question: Question) -> Iterator[Rule]:
@@ -49,8 +36,11 @@ def thin_proof(question: Question) -> Iterator[Rule]:
         if not question.sources:
             yield "", "needs a `proof` or `sources`"
         return
+    yield from mixed_units(question)
     if isinstance(question, Numeric):
-        yield from _thin_number(question, proof)
+        if not any("answer" in claim.names for claim in proof.claims):
+            yield "proof.claims", "no claim names `answer`"
+        yield from untried(question, proof)
     if isinstance(question, Choice):
         for index, option in enumerate(question.options):
             if option.correct and option.claim is None:
@@ -58,7 +48,19 @@ def thin_proof(question: Question) -> Iterator[Rule]:
     if isinstance(question, Cloze):
         yield from _shown(question, proof)
     yield from _wide(question, proof)
+    yield from _fudged(question, proof)
+    # Code is shown with its bug; whoever is only told of it has to be told.
+    if proof.broken and not isinstance(question, Bug | Trace) and "break" not in proof.said:
+        yield "proof.break", "quote the words that tell of the bug: `said: {break: ...}`"
     named = {name for _, _, claim, _ in statements(question) for name in claim.names}
+    if isinstance(question, Order) and question.after is not None:
+        bound = {*question.after, *(each for before in question.after.values() for each in before)}
+        for step in question.steps:
+            if step.id not in bound:
+                yield (
+                    "after",
+                    f"`{step.id}` may stand anywhere: bind it to a step, or drop it",
+                )
     if isinstance(question, Order) and not named & set(key_names(question)):
         yield "proof.claims", "no claim names a step, or `order`"
     if isinstance(question, Cloze):
@@ -69,53 +71,6 @@ def thin_proof(question: Question) -> Iterator[Rule]:
         yield "proof.claims", "no claim names `answer`"
     if not proof.claims and not any(True for _ in statements(question)) and proof.broken is None:
         yield "proof.claims", "nothing is claimed"
-
-
-def _thin_number(question: Numeric, proof: Proof) -> Iterator[Rule]:
-    if not any("answer" in claim.names for claim in proof.claims):
-        yield "proof.claims", "no claim names `answer`"
-    different = len({tuple(sorted(row.items())) for row in proof.at})
-    if question.params and different < 3:
-        yield "proof.at", f"{different} different rows; a number is proved at three or more"
-    for name in sorted(question.answer.names & set(question.params)):
-        run = {row[name] for row in proof.at if name in row}
-        if len(run) == 1 and run != {*question.params[name]}:
-            yield "proof.at", f"`{name}` is in `answer`, and is {run.pop():g} in every row"
-    numbers = [value for row in proof.at for value in row.values()]
-    if question.params and not any(v != int(v) or int(v) & (int(v) - 1) for v in numbers):
-        yield "proof.at", "every number is a power of two; wrong laws often agree there"
-    yield from _branches(question, proof)
-
-
-def _branches(question: Numeric, proof: Proof) -> Iterator[Rule]:
-    """A case of `answer` that a draw meets, and that no row of `at` is in."""
-    shown = {each for row in proof.at for each in _taken(question.answer.tree, row)}
-    for drawn in islice(draws(question), _DRAWS if proof.at else 0):
-        for each in _taken(question.answer.tree, drawn):
-            if each not in shown:
-                what, case = each
-                said = ", ".join(f"{name}={value:g}" for name, value in drawn.items())
-                yield "proof.at", f"`{what}` is {case} at {said}, and in no row"
-                return
-
-
-def _taken(answer: ast.expr, numbers: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
-    """What decides on a case in `answer`, and which case that is."""
-    for node in ast.walk(answer):
-        match node:
-            case ast.IfExp(test):
-                yield ast.unparse(test), str(value_of(test, numbers)).lower()
-            case ast.Call(ast.Name("min" | "max"), [_, _, *_] as among):
-                best = value_of(node, numbers)
-                alike = [each for each in among if value_of(each, numbers) == best]
-                if len(alike) == 1:  # where two are alike, either law would do
-                    yield ast.unparse(node), f"`{ast.unparse(alike[0])}`"
-            case ast.Call(ast.Name("floor" | "ceil" | "round"), [rounded]):
-                value = value_of(rounded, numbers)
-                if is_number(value) and not float(value).is_integer():
-                    yield ast.unparse(rounded), "not whole"
-            case _:
-                pass
 
 
 def _shown(question: Cloze, proof: Proof) -> Iterator[Rule]:
@@ -175,3 +130,26 @@ def _wide(question: Question, proof: Proof) -> Iterator[Rule]:
                         yield f"proof.claims.{index}", message
                     case _:
                         pass
+
+
+def _fudged(question: Question, proof: Proof) -> Iterator[Rule]:
+    """Ranks held down, or a factor that nobody is told, which make a wrong key fit the run."""
+    if isinstance(proof.ranks, Formula):
+        for node in ast.walk(proof.ranks.tree):
+            if isinstance(node, ast.Call):
+                yield "proof.ranks", f"`{ast.unparse(node)}`: a row runs on the ranks that it says"
+    told = {*numbers_in(words_told(question))}
+    keys = set(key_names(question))
+    for index, claim in enumerate(proof.claims):
+        for node in ast.walk(claim.tree) if claim.names & keys else ():
+            match node:
+                case ast.BinOp(left, ast.Mult() | ast.Div(), right):
+                    for side in (left, right):
+                        match side:
+                            case ast.Constant(float() as by) if by % 1 and by not in told:
+                                message = f"the words nowhere tell the factor {by:g}"
+                                yield f"proof.claims.{index}", message
+                            case _:
+                                pass
+                case _:
+                    pass

@@ -12,6 +12,7 @@ from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report
 from quizkit.proof.judge import Judged, Judgement, Run, judge, key_names, scope, statements
 from quizkit.proof.measured import measured, moments
+from quizkit.proof.parts import Parts, parts
 from quizkit.proof.setting import Bindings
 from quizkit.proof.shows import generated, written
 
@@ -24,7 +25,8 @@ class ProofView:
     with `answer`; `keyed` is the same of each gap, and of each step of an order. `values` are the
     metrics the claims name, `demo` says what they are. `untested` are the places of claims that
     this run says nothing of: `cut != 0 or error < 1e-9` if cut is 1. `shows` has by its place in
-    the question what each claim, trap, gap and step would have shown, and what was.
+    the question what each claim, trap, gap and step would have shown, and what was. `parts` says
+    how much of the key carries claims at all.
     """
 
     bindings: Bindings
@@ -37,6 +39,7 @@ class ProofView:
     untested: frozenset[str] = frozenset()
     keyed: Mapping[str, Value] = field(default_factory=dict[str, Value])
     shows: Mapping[str, Text] = field(default_factory=dict[str, Text])
+    parts: Parts | None = None
 
     @property
     def claims(self) -> tuple[Judged, ...]:
@@ -88,9 +91,12 @@ def view(
         if "answer" in key_names(question):
             answer = measured("answer", tested, names, report.metrics)
         keyed = _keyed(question, tested, names, report)
-        shows = written(question, names) | generated(question, names, answer, keyed)
+        shows = written(question, names)[0] | generated(question, names, answer, keyed)
     places = frozenset(untested)
-    return ProofView(bindings, own, demo, report, judgement, answer, values, places, keyed, shows)
+    return ProofView(
+        bindings, own, demo, report, judgement, answer, values, places, keyed, shows,
+        parts(question),
+    )  # fmt: skip
 
 
 def _keyed(

@@ -1,6 +1,5 @@
 """Grading what was typed: numbers, gaps, predictions. Spelling never makes a right answer wrong."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
@@ -10,6 +9,7 @@ from quizkit.bank.evidence import folded
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number, is_number
 from quizkit.bank.model import Cloze, Gap, Numeric, Question, Trace, Trap
+from quizkit.bank.spelt import SPELT, SPELT_OUT
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.expected import expected
 from quizkit.tutor.letters import formula, same
@@ -20,24 +20,6 @@ from quizkit.tutor.units import read_unit
 from quizkit.tutor.verdict import Note, UnreadableError, Verdict, as_mapping
 
 _EXACT = 1e-9
-_NUMBERS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
-    "nineteen",
-)  # fmt: skip
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_SPELT = {
-    **{word: str(n) for n, word in enumerate(_NUMBERS)},
-    **{ten: str(10 * n) for n, ten in enumerate(_TENS, start=2)},
-    **{
-        f"{ten}{dash}{_NUMBERS[one]}": str(10 * n + one)
-        for n, ten in enumerate(_TENS, start=2)
-        for one in range(1, 10)
-        for dash in "- "
-    },
-}
-_LONGEST_FIRST = "|".join(sorted(_SPELT, key=len, reverse=True))
-_IN_WORDS = re.compile(rf"(?<![a-z])(?:{_LONGEST_FIRST})(?![a-z])", re.IGNORECASE)
 _COUNTERS = ("倍", "x", "个", "times")
 
 
@@ -157,7 +139,7 @@ def gap_number(question: Cloze, typed: str) -> float | None:
 
 def _without_words(question: Cloze, typed: str) -> str:
     """What was typed, less words that the sentence has anyway: "第 6 格" and "six slots" are 6."""
-    typed = _IN_WORDS.sub(lambda found: _SPELT[found[0].lower()], typed)
+    typed = SPELT_OUT.sub(lambda found: str(SPELT[found[0].lower()]), typed)
     text = folded(typed)
     digits = [i for i, letter in enumerate(text) if letter.isdigit() or letter in LETTERS]
     if digits:

@@ -1,6 +1,7 @@
 """Questions, verdicts and proofs as JSON, for whoever drives a session from outside."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from quizkit.bank.model import (
@@ -168,6 +169,7 @@ def proof_json(view: "ProofView", lang: Lang) -> Json:
         "reason": view.judgement.reason,
         "measured": view.measured,
         "claims": claims,
+        "parts": asdict(view.parts) if view.parts else None,
         "shows": {place: text[lang] for place, text in view.shows.items()},
     }
 

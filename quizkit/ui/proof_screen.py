@@ -11,6 +11,7 @@ from quizkit.bank.formula import Formula, FormulaError
 from quizkit.bank.functions import Value
 from quizkit.lab.report import Report
 from quizkit.proof.judge import key_names
+from quizkit.proof.parts import Parts
 from quizkit.proof.setting import taken
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
@@ -48,8 +49,17 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     parts += picked(moment, proof, plain)
     parts += predicted(moment, proof, names)
     parts += filled(moment, proof, plain)
-    word = say(f"ui.proved{kept}" if proof.holds else "ui.not_proved", lang)
-    return [*parts, Text(""), Text(word, RIGHT if proof.holds else WRONG)]
+    if not proof.holds:
+        return [*parts, Text(""), Text(say("ui.not_proved", lang), WRONG)]
+    told = _in_part(proof.parts, lang)
+    return [*parts, Text(""), Text(say(f"ui.proved{kept}", lang), RIGHT), *told]
+
+
+def _in_part(parts: Parts | None, lang: Lang) -> list[RenderableType]:
+    """How much of the key rests on a claim, unless all of it does."""
+    if parts is None or parts.whole:
+        return []
+    return [Text(say(f"ui.proves_{parts.kind}", lang, proved=parts.proved, of=parts.of))]
 
 
 def telling(drawn: Sequence[Chart], proof: ProofView) -> Sequence[Chart]:

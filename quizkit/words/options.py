@@ -65,7 +65,7 @@ CHINESE: dict[str, str] = {
     "Run everything anew; with --all also compare it with the record that ships.": "全部重跑；加 --all 时还跟随软件附带的记录比较",
     "Run everything, also what is recorded already.": "全部重跑，已经录过的也跑",
     "Also change each key, and list what survives.": "再逐个改动答案，列出改了也没被发现的",
-    "With --mutate: run each proof in other regimes too.": "配合 --mutate：再换 regime 的其他取值各跑一遍",
+    "With --mutate: also run each proof in other regimes and conditions.": "配合 --mutate：换成别的 regime、别的条件再各跑一遍",
     "The longest that one run may take.": "一次运行最多多少秒",
     # calc
     "A calculator; without one, list them all.": "计算器的名字；不写就列出全部",

@@ -20,6 +20,27 @@ WORDS: Words = {
     "failed": {"zh": "不成立", "en": "FAILED "},
     "skipped": {"zh": "没有跑", "en": "skipped"},
     "sourced": {"zh": "凭出处", "en": "sourced"},
+    "unsaid": {
+        "zh": "答案取决于 {name}: {value}，题目的英文里没有它的名字。写进题面或 `assume`；"
+        "已经换了说法的，在 `said` 里引出那句英文",
+        "en": "the key hangs on {name}: {value}, which no English word names. Say it in the prompt "
+        "or in `assume`; if other words do, quote them in `said`",
+    },
+    "symptom": {
+        "zh": "{place}：换成 demo 的别的 bug（{others}）也都成立，只是症状。主张只有这个 bug 才有的事，"
+        "或者去掉主张",
+        "en": "{place}: is as true with each other bug of the demo ({others}), a symptom. Claim "
+        "what this bug alone does, or nothing",
+    },
+    "undrawn": {
+        "zh": "抽到 {drawn} 时答案不成立，`at` 里没有这种情形。加进 `at`，改答案或 `params`",
+        "en": "the key does not hold at {drawn}, which learners draw and no row is like. Add it "
+        "to `at`, and mend the key or `params`",
+    },
+    "not_regardless": {
+        "zh": "`regardless: [{name}]` 说与它无关，{name}: {value} 时却不成立",
+        "en": "fails with {name}: {value}, though `regardless: [{name}]`",
+    },
     "survived": {"zh": "改了答案仍然成立：{what}", "en": "survives a changed key: {what}"},
     "no_proof": {
         "zh": "既没有 `proof`，也没有 `sources`",
@@ -33,9 +54,9 @@ WORDS: Words = {
     },
     "claim_false": {
         "zh": "{place}：`{claim}` 在 {runs} 次运行里有 {false} 次为假（{where}）。"
-        "改主张，或者改 `proof` 的参数",
-        "en": "{place}: `{claim}` is false in {false} of {runs} runs ({where}). Mend the claim, "
-        "or the arguments of the run",
+        "是答案错了，还是主张说的不是题目问的？",
+        "en": "{place}: `{claim}` is false in {false} of {runs} runs ({where}). Is the key wrong, "
+        "or does the claim not say what is asked?",
     },
     "option_stands": {
         "zh": "{place}：`{claim}` 在全部 {runs} 次运行里都为真，错误选项没有被推翻。"
@@ -50,6 +71,11 @@ WORDS: Words = {
         "should be refuted by one: add a row to `at` where they differ",
     },
     "claim_error": {"zh": "{place}：`{claim}`：{error}", "en": "{place}: `{claim}`: {error}"},
+    "shows_fails": {
+        "zh": "{place}：这次运行填不出这句话（{where}）：{error}。改公式，或者改 `at`",
+        "en": "{place}: this run cannot fill the sentence ({where}): {error}. Mend the formula, "
+        "or `at`",
+    },
     "rounding": {
         "zh": "`{name}` 是 {value}：是舍入，还是差别？在 demo 里声明 `floor=`，或者主张一个大小",
         "en": "`{name}` is {value}: rounding or a difference? Declare `floor=` in the demo, "
@@ -91,6 +117,11 @@ WORDS: Words = {
         "en": "{place}: `{part}` is true of almost any measurement. Say how much, or compared with "
         "what",
     },
+    "loose_slack": {
+        "zh": "{place}：`{part}` 全靠加上去的那个数才成立，实测值本身不分大小。去掉它再比",
+        "en": "{place}: `{part}` is true for the number added alone; what was measured is not. "
+        "Compare without it",
+    },
     "loose_order": {
         "zh": "steps：答案没有挂在实测上。没有一个实测值说明 {first} 在 {second} 之前",
         "en": "steps: says nothing about the key: no measurement puts {first} before {second}",
@@ -106,8 +137,14 @@ WORDS: Words = {
         "measured",
     },
     "loose_repeated": {
-        "zh": "{place}：和 {other} 是同一个主张，证明不了另一点",
-        "en": "{place}: makes the same claim as {other}, which proves no other point",
+        "zh": "{place}：{other} 成立，它就成立，证明不了另一点。主张这一点自己的事，或者去掉主张",
+        "en": "{place}: is true wherever {other} is, and proves no other point. Claim what this "
+        "point says beyond that, or nothing",
+    },
+    "loose_declared": {
+        "zh": "{place}：这个 bug 本来就声明了运行会怎样结束，等于没说。换成一个指标，或者去掉主张",
+        "en": "{place}: how the run ends is what this bug is declared to do, and says nothing. "
+        "Claim a metric, or nothing",
     },
     "counts": {
         "zh": "已证明 {proved}（其中 {in_part} 题只证明了一部分），不成立 {failed}，没有跑 {skipped}，"

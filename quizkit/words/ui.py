@@ -335,6 +335,18 @@ WORDS: Words = {
         "zh": "这份记录支持正确答案；装上 PyTorch 就能在这里真跑",
         "en": "The recorded run bears out the right answer; with PyTorch installed it runs here",
     },
+    "proves_options": {
+        "zh": "证明能判定 {of} 个选项中的 {proved} 个",
+        "en": "The proof decides {proved} of {of} options",
+    },
+    "proves_points": {
+        "zh": "证明能判定 {of} 个要点中的 {proved} 个",
+        "en": "The proof decides {proved} of {of} points",
+    },
+    "proves_reasons": {
+        "zh": "证明能判定 {of} 条原因中的 {proved} 条",
+        "en": "The proof decides {proved} of {of} reasons",
+    },
     "not_proved": {
         "zh": "这次实测不支持正确答案",
         "en": "The run does not bear out the right answer",

@@ -62,6 +62,12 @@ def cache(tmp_path: Path) -> Path:
     return place
 
 
+@pytest.fixture(autouse=True)
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every bank here counts as a large one, of which a quick look does not see every file."""
+    monkeypatch.setattr("quizkit.bank.index._FEW", 0)
+
+
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which question files were read as YAML."""
@@ -136,6 +142,22 @@ def test_a_file_changed_in_place(folder: Path, cache: Path):
     assert question is not None
     assert question.level == 5  # read anew, and so the line is
     assert quick.entries()[0].level == 5
+
+
+def test_in_a_bank_of_few_files_an_edit_in_place_is_seen_at_once(
+    folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = folder / "a" / "one.yaml"
+    with Library([folder], cache) as shelves:
+        assert [each.core for each in shelves.entries()] == [0, 0]
+    stamp = path.parent.stat().st_mtime_ns
+    path.write_text(GOOD.format(level=1, word="bubbles") + "core: true\n")
+    assert path.parent.stat().st_mtime_ns == stamp  # nothing came or went
+    quick = Library([folder], cache, thorough=False)
+    assert [each.core for each in quick.entries()] == [0, 0]
+    monkeypatch.setattr("quizkit.bank.index._FEW", 5)  # files, two of them questions
+    quick = Library([folder], cache, thorough=False)
+    assert [each.core for each in quick.entries()] == [1, 0]
 
 
 def test_a_thorough_look_sees_every_change(folder: Path, cache: Path):

@@ -185,6 +185,7 @@ NUMERIC_MISTAKES = [
     ("m: [1, 2.5]", "m: []", ":4: error: `m` has no values"),
     ("ranks: =p", "ranks: p", ":17: error: `proof.ranks` needs a number or =formula"),
     ("within: 1e-3", "within: -1", ":8: error: a tolerance is not negative"),
+    ("within: 1e-3", "within: 0.5", ":8: error: forgives 0.5; 0.02 at most"),
     ("demo: pipeline", "demo: [a]", ":16: error: `proof.demo` needs one value"),
 ]
 
@@ -194,6 +195,16 @@ def test_a_mistake_in_a_number(tmp_path: Path, old: str, new: str, message: str)
     question, problems = load(tmp_path, changed(NUMERIC, old, new))
     assert question is None
     assert any(message in problem for problem in problems), problems
+
+
+def test_an_answer_that_nearly_anything_is_right_for(tmp_path: Path):
+    head = "level: 1\nprompt: p\nexplain: e\n"
+    order = "kind: order\nsteps: [{id: a, text: A}, {id: b, text: B}]\nafter: {b: []}\n"
+    _, problems = load(tmp_path, order + head, "pp/order.yaml")
+    assert any("leaves every order right" in each for each in problems), problems
+    trace = "kind: trace\nfunction: f\nanswer: 4\nwithin: 0.9\nproof: {demo: d}\n"
+    _, problems = load(tmp_path, trace + head, "pp/trace.yaml")
+    assert any("forgives 0.9; 0.02 at most" in each for each in problems), problems
 
 
 def test_all_mistakes_of_a_file_come_at_once(tmp_path: Path):

@@ -1,5 +1,7 @@
 """The clock that plays an order against the clock that real ranks carry on their messages."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from quizkit.calc import pipeline
@@ -8,6 +10,12 @@ from quizkit.lab.bench import Bench
 from quizkit.lab.report import Setting
 
 pytestmark = pytest.mark.demo
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    with Bench() as made:
+        yield made
 
 
 @pytest.mark.parametrize(
@@ -21,10 +29,9 @@ pytestmark = pytest.mark.demo
     ],
 )
 def test_a_run_takes_as_long_as_its_simulation(
-    stages: int, args: dict[str, float], inputs: dict[str, Value]
+    bench: Bench, stages: int, args: dict[str, float], inputs: dict[str, Value]
 ) -> None:
-    with Bench() as bench:
-        report = bench.run(Setting("pipeline", stages, tuple(args.items()), None), device="cpu")
+    report = bench.run(Setting("pipeline", stages, tuple(args.items()), None), device="cpu")
     assert report.verdict == "pass", report.error
     weight = args.get("backward", 2.0) - 1
     for name in ("gpipe", "1f1b"):

@@ -25,13 +25,15 @@ class Lab:
         self.seen: dict[Setting, Report] = {}
 
     def run(self, setting: Setting) -> Report:
+        demo = find(setting.demo)
+        setting = demo.filled(setting)  # a default that is named is the same run
         if setting not in self.seen:
-            planted = find(setting.demo).breaks.get(setting.broken or "")
+            planted = demo.breaks.get(setting.broken or "")
             hangs = planted is not None and planted.expect == "hangs"
             limit = HANGING if hangs else 60.0
             report = self.seen[setting] = self.bench.run(setting, limit, device="cpu")
             # Names that are put together in the run are seen nowhere else.
-            words = demo_words(find(setting.demo), "zh")
+            words = demo_words(demo, "zh")
             assert not [
                 check.name for check in report.checks if words.check(check.name) == check.name
             ]

@@ -289,6 +289,7 @@ def main() -> None:
     early.quiet_import()
     early.torch_version()
     import torch
+    import torch._dynamo  # which a mode of dispatch needs: here once, and not in each rank
 
     torch.cuda.device_count = lambda: 1
     torch.cuda.set_device = lambda device: None

@@ -15,9 +15,10 @@ LIMIT = 100.0  # seconds; a rank that has said nothing by then never will
 
 def on_ranks(number: int, work: Callable[..., Any], *args: Any) -> list[Any]:
     """Call `work(*args)` on ranks that have joined; what each returned, in order of rank."""
-    # One server imports torch, and the ranks are forked from it: nobody forks pytest's own threads.
+    # One server imports what each rank would else import for itself, and the ranks are forked from
+    # it: nobody forks pytest's own threads. An optimizer of torch's imports dynamo when it is made.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch"])
+    context.set_forkserver_preload(["pytest", "torch", "torch._dynamo"])
     if str(ROOT) not in sys.path:  # where the ranks find the module that `work` is written in
         sys.path.append(str(ROOT))
     with tempfile.TemporaryDirectory() as folder:

@@ -20,16 +20,20 @@ def heads_kept(rank: int, ranks: int, heads: int, kv_heads: int) -> int:
     return len({head // (heads // kv_heads) for head in range(rank * share, (rank + 1) * share)})
 
 
+FIRST = {"prompt": 1, "seq": 7, "layers": 1}
+EIGHT = {"prompt": 8, "seq": 9, "batch": 1, "kv_heads": 8, "latent": 5, "rope_dim": 2}
+ALL = {"kv_heads": 24, "head_dim": 4, "layers": 3, "seq": 6}
+
+
 @pytest.mark.parametrize(
-    "args",
+    ("ranks", "args"),
     [
-        {},
-        {"prompt": 1, "seq": 7, "layers": 1},
-        {"prompt": 8, "seq": 9, "batch": 1, "kv_heads": 8, "latent": 5, "rope_dim": 2},
-        {"kv_heads": 24, "head_dim": 4, "layers": 3, "seq": 6},
+        *((ranks, {}) for ranks in (1, 2, 3, 4, 8)),
+        *((ranks, FIRST) for ranks in (1, 3)),
+        *((ranks, EIGHT) for ranks in (1, 3, 8)),
+        *((ranks, ALL) for ranks in (2, 4)),
     ],
 )
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_each_kind_keeps_its_numbers(run: Run, ranks: int, args: dict[str, Any]) -> None:
     report = run(ranks, **args)
     assert report["verdict"] == "pass", report

@@ -1,12 +1,11 @@
 """Drafts, and `prove` as it is called. The gate itself proves the whole shipped bank with it."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import started
 
 from quizkit.bank.model import KINDS, Kind
 from quizkit.bank.reader import Bank
@@ -34,8 +33,8 @@ def test_a_draft_holds_against_its_run_as_it_stands(court: Court, kind: Kind, tm
 
 
 def test_a_proof_asked_for_by_name_says_what_decided(tmp_path: Path):
-    command = [sys.executable, "-m", "quizkit", "prove", "pp/bubble-share", "--lang", "en"]
     env = os.environ | {"QUIZKIT_HOME": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=True)
+    done = started.quizkit("prove", "pp/bubble-share", "--lang", "en", env=env)
+    assert done.returncode == 0, done.stderr
     assert "p=3, m=5: bubble_1f1b = 0.285714" in done.stderr
     assert "(clocked)" in done.stderr

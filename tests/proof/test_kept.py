@@ -198,3 +198,21 @@ def test_a_recorded_report_s_json_says_so(record: Record, question: Read):
     said = found.to_json()
     assert (said["origin"], said["seconds"]) == ("recorded", None)
     assert Report.from_json(said) == replace(found, origin="ran")
+
+
+def test_what_reads_a_file_is_not_remembered(
+    pipeline: Demo, bench: Bench, demos: dict[str, Demo], tmp_path: Path, brings: Brings
+):
+    file = tmp_path / "mine.txt"
+    named = Setting("pipeline", 4, (("order", str(file)),))
+
+    def run(wanted: Setting) -> Report:
+        bench.made.append(wanted)
+        return brings(args={**dict(pipeline.filled(wanted).args)})
+
+    runner = keeping(run, Record(tmp_path / "runs", demos, "cached", "2.13.0"))
+    for there, made in ((False, 1), (False, 1), (True, 2), (True, 3)):
+        if there:
+            file.write_text("F0 B0", encoding="utf-8")
+        runner(named)
+        assert len(bench.made) == made

@@ -113,6 +113,9 @@ LAZY_NUMBERS = {
     "in logarithms": f"isclose(log2(answer), log2({WRONG}) + bubble_1f1b - {LAW})",
     "both sides times it": f"isclose(answer * bubble_1f1b, ({WRONG}) * bubble_1f1b)",
     "a choice from a list": f"isclose(answer, [{WRONG}, bubble_1f1b][0])",
+    "mirrored": "abs(answer - 1) == abs(bubble_1f1b - 1)",
+    "to the hundreds": "round(100 * answer, -2) == round(100 * bubble_1f1b, -2)",
+    "by tens": "1000 * answer // 10 == 1000 * bubble_1f1b // 10",
     "not either": f"not (not isclose(answer, {WRONG}) or bubble_1f1b <= 0)",
 }
 
@@ -225,14 +228,47 @@ def test_an_honest_option_is_accepted(held: Held, honest: str):
     assert held(choice(*HONEST_OPTIONS[honest])) == []
 
 
-def test_a_second_point_with_the_first_one_s_claim_is_not_proved(held: Held):
-    point = "{points: 1, says: x, claim: bubble_1f1b < 0.3}"
-    text = f"kind: essay\nrubric: [{point}, {point}]\nproof: {{demo: pipeline}}\n"
-    (said,) = held(text)
-    assert (
-        said
-        == "rubric.1.claim: makes the same claim as rubric.0.claim, which proves no other point"
-    )
+def essay(*claims: str) -> str:
+    listed = "".join(f"  - {{points: 1, says: x, claim: '{each}'}}\n" for each in claims)
+    return f"kind: essay\nrubric:\n{listed}proof: {{demo: pipeline}}\n"
+
+
+FIRST = "bubble_1f1b < 0.3"
+SAID = {
+    "the same": FIRST,
+    "the other way round": "0.3 > bubble_1f1b",
+    "twice negated": "not bubble_1f1b >= 0.3",
+    "less of it": "bubble_1f1b < 0.4",
+    "or anything": "bubble_1f1b < 0.3 or peak_live_1f1b[0] == 4",
+}
+
+
+@pytest.mark.parametrize("lazy", SAID)
+def test_a_point_that_follows_from_another_one_is_not_proved(held: Held, lazy: str):
+    assert held(essay(FIRST, SAID[lazy])) == [
+        "rubric.1.claim: is true wherever rubric.0.claim is, and proves no other point. "
+        "Claim what this point says beyond that, or nothing"
+    ]
+
+
+def test_points_may_share_a_measurement(held: Held):
+    assert held(essay(FIRST, "bubble_1f1b == bubble_gpipe", "bubble_1f1b > 0.2")) == []
+    # All of what the first one says is in the second: it is the first that adds nothing.
+    (said,) = held(essay(FIRST, "bubble_1f1b < 0.3 and peak_live_1f1b[0] == 4"))
+    assert said.startswith("rubric.0.claim: is true wherever rubric.1.claim is")
+
+
+def test_how_the_run_ends_is_no_reason(held: Held):
+    reasons = "reasons: [{points: 1, says: x, claim: 'CLAIM'}]\n"
+    bug = f"kind: bug\nfunction: step\n{reasons}proof: {{demo: pipeline, break: blocking-send}}\n"
+    hung = {"outcome": "hung", "verdict": "error", "broken": "blocking-send"}
+    for claim in ('outcome == "hung"', 'not outcome == "finished"'):
+        (said,) = held(bug.replace("CLAIM", claim), **hung)
+        assert said.startswith("reasons.0.claim: how the run ends is what this bug is declared")
+    assert held(bug.replace("CLAIM", "peak_live_1f1b[0] == 4"), **hung) == []
+    asked = 'outcome == "hung"'  # an option may say it, where that is what was asked
+    options = choice(asked, 'outcome == "finished"')
+    assert held(options.replace("pipeline}", "pipeline, break: blocking-send}"), **hung) == []
 
 
 def order(*claims: str) -> str:
@@ -249,6 +285,15 @@ def test_each_neighbour_of_an_order_is_put_there_by_a_measurement(held: Held):
     (said,) = held(order(measured, "b < c and bubble_1f1b < 0.3"))
     assert "no measurement puts b before c" in said
     assert len(held(order("order == [1, 2, 3] and bubble_1f1b < 0.3"))) == 2
+
+
+def test_each_pair_that_a_partial_order_puts_is_measured(held: Held):
+    measured = "(peak_live_1f1b[3] < peak_live_1f1b[1]) == (a < b)"
+    partial = order(measured).replace("proof:", "after: {b: [a], c: [a]}\nproof:")
+    (said,) = held(partial)
+    assert "no measurement puts a before c" in said
+    both = order(measured, "(peak_live_1f1b[3] < peak_live_1f1b[0]) == (a < c)")
+    assert held(both.replace("proof:", "after: {b: [a], c: [a]}\nproof:")) == []
 
 
 def cloze(value: str, *claims: str) -> str:

@@ -73,8 +73,8 @@ def test_what_is_changed_in_each_kind(question: Read):
     steps = "steps: [{id: a, text: x}, {id: b, text: y}, {id: c, text: z}]\n"
     order = f"kind: order\n{steps}proof: {{demo: pipeline}}\n"
     assert [each.what for each in mutants(question(order))] == ["a after b", "b after c"]
-    partial = f"kind: order\n{steps}after: {{c: [b]}}\nproof: {{demo: pipeline}}\n"
-    assert [each.what for each in mutants(question(partial))] == ["b after c"]
+    partial = f"kind: order\n{steps}after: {{c: [b, a]}}\nproof: {{demo: pipeline}}\n"
+    assert [each.what for each in mutants(question(partial))] == ["b after c", "a after c"]
     gaps = "gaps: {a: {answer: x}, b: {answer: '2', value: 2}}\n"
     cloze = f"kind: cloze\ntext: '[[a]] [[b]]'\n{gaps}proof: {{demo: pipeline}}\n"
     assert [each.what for each in mutants(question(cloze))] == [
@@ -285,6 +285,15 @@ WEAK = {  # a proof that does not notice, for each kind of change
         "kind: essay\nrubric: [{points: 1, says: x, claim: bubble_1f1b < 1 or ranks == 4}]\n"
         + PROOF + "bubble_1f1b < 1"
     ),
+    "reason 1 without the bug": (
+        "kind: bug\nfunction: main\nreasons: [{points: 1, says: x, claim: bubble_1f1b < 1}]\n"
+        + PROOF.replace("claims", "break: HANGS\n  claims") + "makespan_1f1b == 33"
+    ),
+    "point 2 without the bug": (
+        "kind: essay\nrubric: [{points: 1, says: x}, {points: 1, says: x, "
+        "claim: bubble_1f1b < 1}]\n"
+        + PROOF.replace("claims", "break: HANGS\n  claims") + "makespan_1f1b == 33"
+    ),
     "not bubble_1f1b < 1": (
         "kind: essay\nrubric: [{points: 1, says: x}]\n" + PROOF + "bubble_1f1b < 1 or ranks == 4"
     ),
@@ -313,13 +322,33 @@ def test_a_removed_break_survives_a_proof_that_does_not_need_it(
     assert survived == (f"break {name} removed",)
 
 
+def test_a_reason_that_shows_the_damage_does_not_survive_without_the_bug(
+    question: Read, pipeline: Demo, brings: Brings
+):
+    name = next(name for name, each in pipeline.breaks.items() if each.expect == "hangs")
+
+    def run(wanted: Setting) -> Report:
+        if wanted.broken:
+            return brings(outcome="hung", verdict="error", metrics={"bubble_1f1b": 0.4})
+        return brings()
+
+    bug = "kind: bug\nfunction: main\nreasons: [{points: 1, says: x, claim: bubble_1f1b > 0.3}]\n"
+    bug += f"proof: {{demo: pipeline, break: {name}}}\n"
+    court = Court({"pipeline": pipeline}, run)
+    assert court.mutate(question(bug)).survived == ()
+    weak = court.mutate(question(bug.replace("> 0.3", "< 0.5"))).survived
+    assert weak == ("reason 1 without the bug",)
+
+
 def test_another_option_is_refused_by_what_the_right_one_measured(question: Read, court: Court):
     # What option 2 claims is false of anything, and says nothing for option 1.
     text = CHOICE.replace(", claim: bubble_1f1b < 0.5", "")
     assert "option 2 right instead of 1" in court.mutate(question(text)).survived
 
 
-def test_a_regime_that_is_named_has_to_matter(question: Read, pipeline: Demo, brings: Brings):
+def test_what_holds_regardless_of_a_regime_is_run_in_it(
+    question: Read, pipeline: Demo, brings: Brings
+):
     causal = replace(pipeline.parameters["microbatches"], name="causal", kind="bool", default=True)
     demo = replace(
         pipeline, parameters={**pipeline.parameters, "causal": causal}, regime=("causal",)
@@ -331,18 +360,14 @@ def test_a_regime_that_is_named_has_to_matter(question: Read, pipeline: Demo, br
         return brings(args=args, metrics={"bubble_1f1b": bubble, "makespan_1f1b": 33})
 
     court = Court({"pipeline": demo}, run)
-    named = "kind: essay\nrubric: [{points: 1, says: x}]\nproof:\n  demo: pipeline\n"
-    named += "  args: {causal: true}\n  claims:\n    - isclose(bubble_1f1b, 3 / 11)\n"
-    assert court.mutate(question(named), deep=True).survived == ()
-    either = named.replace("isclose(bubble_1f1b, 3 / 11)", "makespan_1f1b == 33")
-    (said,) = court.mutate(question(either), deep=True).survived
-    assert said == "causal: false instead; say `regardless: [causal]`"
-    assert court.mutate(question(either)).survived == ()
-    regardless = either.replace("args: {causal: true}", "regardless: [causal]")
-    assert court.mutate(question(regardless), deep=True).survived == ()
-    wrong = named.replace("args: {causal: true}", "regardless: [causal]")
-    (said,) = court.mutate(question(wrong), deep=True).survived
-    assert said == "fails with causal: false, though `regardless: [causal]`"
+    regardless = "kind: essay\nrubric: [{points: 1, says: x}]\nproof:\n  demo: pipeline\n"
+    regardless += "  regardless: [causal]\n  claims:\n    - makespan_1f1b == 33\n"
+    regardless = regardless.replace("says: x", "says: x, claim: makespan_1f1b == 33")
+    assert court.mutate(question(regardless), deep=True).elsewhere == ()
+    wrong = regardless.replace("makespan_1f1b == 33", "bubble_1f1b < 0.3")
+    (said,) = court.mutate(question(wrong), deep=True).elsewhere
+    assert said.en == "fails with causal: false, though `regardless: [causal]`"
+    assert court.mutate(question(wrong)).elsewhere == ()
 
 
 def test_the_parts_of_a_key_are_told_apart(question: Read, court: Court):

@@ -3,6 +3,7 @@
 import pytest
 
 from quizkit.lab.catalogue import Demo
+from quizkit.proof.prove import Court
 from quizkit.proof.shows import shows_problems
 from quizkit.proof.view import view
 
@@ -62,9 +63,22 @@ def test_the_runs_numbers_are_put_in(question: Read, pipeline: Demo, brings: Bri
     shows = view(question(CHOICE), {}, False, brings(), pipeline).shows
     assert shows["options.1.claim"].en == SHOWN
     assert "实测 0.272727" in shows["options.1.claim"].zh
-    # What cannot be worked out in this run is left out, not shown half filled.
-    gone = CHOICE.replace("[0]", "[9]")
-    assert view(question(gone), {}, False, brings(), pipeline).shows == {}
+
+
+def test_a_sentence_that_a_run_cannot_fill_is_not_shown_and_fails_the_proof(
+    question: Read, pipeline: Demo, brings: Brings
+):
+    court = Court({"pipeline": pipeline}, lambda _: brings())
+    assert court.prove(question(CHOICE)).status == "proved"
+    gone = question(CHOICE.replace("[0]", "[9]"))
+    assert view(gone, {}, False, brings(), pipeline).shows == {}
+    result = court.prove(gone)
+    (reason,) = result.reasons
+    assert result.status == "failed"
+    for said in (reason.zh, reason.en):
+        assert said.startswith("options.1.shows")
+        assert "microbatches=8" in said
+        assert "peak_live_1f1b[9]" in said
 
 
 @pytest.mark.parametrize(

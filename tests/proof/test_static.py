@@ -98,12 +98,32 @@ def test_a_parameter_called_like_a_metric_is_refused(question: Read):
         (", {p: 2, m: 2}", "", "three or more"),
         ("{p: 2, m: 2}", "{p: 3, m: 5}", "2 different rows"),
         ("{p: 3, m: 5}", "{p: 4, m: 4}", "power of two"),
+        ("ranks: =p", "ranks: =min(p, 4)", "`min(p, 4)`: a row runs on the ranks that it says"),
+        ("(bubble_1f1b,", "(1.25 * bubble_1f1b,", "the words nowhere tell the factor 1.25"),
     ],
 )
 def test_a_thin_proof(question: Read, old: str, new: str, message: str):
     assert NUMERIC.count(old) == 1
     found = [*thin_proof(question(NUMERIC.replace(old, new)))]
     assert any(message in said for _, said in found), found
+
+
+def test_a_factor_that_is_told_is_fine(question: Read):
+    text = NUMERIC.replace("(bubble_1f1b,", "(1.25 * bubble_1f1b,")
+    told = "assume: [{zh: x, en: a slot takes 1.25 ms}]\n" + text
+    assert "proof.claims.0" not in [place for place, _ in thin_proof(question(told))]
+
+
+def test_a_planted_bug_is_told_unless_its_code_is_shown(question: Read):
+    planted = NUMERIC.replace("  claims:", "  break: no-cooldown\n  claims:")
+    message = "quote the words that tell of the bug: `said: {break: ...}`"
+    assert ("proof.break", message) in [*thin_proof(question(planted))]
+    told = "assume: [{zh: x, en: it stops early}]\n" + planted
+    quoted = told.replace("  claims:", "  said: {break: stops early}\n  claims:")
+    assert "proof.break" not in [place for place, _ in thin_proof(question(quoted))]
+    assert [*wrong_names(question(quoted), catalogue())] == []
+    shown = "kind: trace\nfunction: main\nanswer: 1\nproof: {demo: pipeline, break: no-cooldown}\n"
+    assert "proof.break" not in [place for place, _ in thin_proof(question(shown))]
 
 
 def test_a_bug_must_lie_in_the_function_shown(question: Read):
@@ -142,7 +162,7 @@ def test_a_claim_that_does_not_name_the_key_proves_nothing(question: Read, kind:
     [
         ("(bubble_1f1b, answer)", "(bubble_1f1b, answer, rel=0.02)", "claims.0", "0.01 at most"),
         ("(bubble_1f1b, answer)", "(bubble_1f1b, answer, abs=p)", "claims.0", "written out"),
-        ("m: 5}, {p: 2, m: 2}", "m: 8}, {p: 2, m: 8}", "proof.at", "`m` is in `answer`, and is 8"),
+        ("m: 5}, {p: 2, m: 2}", "m: 8}, {p: 2, m: 8}", "proof.at", "`m` is in `answer`: 8 in"),
     ],
 )
 def test_what_leaves_a_key_open(question: Read, old: str, new: str, place: str, message: str):
@@ -212,3 +232,76 @@ def test_each_case_of_an_answer_is_in_a_row(question: Read, answer: str, said: s
     assert ("proof.at", said) in [*thin_proof(question(text))]
     met = text.replace(rows, rows.replace("]", ", {p: 4, m: 2}, {p: 3, m: 2}]"))
     assert not [each for each in thin_proof(question(met)) if "in no row" in each[1]]
+
+
+COUPLED = "at: [{p: 4, m: 8}, {p: 3, m: 6}, {p: 5, m: 10}]"
+
+
+@pytest.mark.parametrize(
+    ("answer", "claim", "rows", "said"),
+    [
+        ("(p - 1) / (m + m / 2 - 1)", "answer", COUPLED, ""),
+        ("(p - 1) / (m + p - 1)", "answer * m / p / 2", COUPLED, "`m / p` is in a claim: 2"),
+        ("(p - 1) / (p * (m / p) + p - 1)", "answer", COUPLED, "`m / p` is in `answer`: 2"),
+        ("1 / (p // 3)", "answer", "at: [{p: 4, m: 8}, {p: 3, m: 5}, {p: 5, m: 2}]", "`p // 3`"),
+        ("p", "answer * (p // 3)", "at: [{p: 4, m: 8}, {p: 3, m: 5}, {p: 5, m: 2}]", "`p // 3`"),
+        (
+            "p + (m - 8) * (m - 5) * (m - 7)",
+            "answer",
+            "at: [{p: 4, m: 8}, {p: 3, m: 5}, {p: 5, m: 7}]",
+            "`(m - 8) * (m - 5) * (m - 7)` is in `answer`: 0 in every row, and -90 at p=2, m=2",
+        ),
+    ],
+)
+def test_what_is_the_same_in_every_row_is_not_tried(
+    question: Read, answer: str, claim: str, rows: str, said: str
+):
+    text = NUMERIC.replace("(p - 1) / (m + p - 1)", answer).replace("answer)", f"{claim})")
+    text = text.replace("p: [2, 3, 4]", "p: [2, 3, 4, 9]")
+    text = text.replace("at: [{p: 4, m: 8}, {p: 3, m: 5}, {p: 2, m: 2}]", rows)
+    found = [message for _, message in thin_proof(question(text)) if "every row" in message]
+    assert (found and said in found[0]) if said else not found, found
+    more = text.replace(rows, rows.replace("]", ", {p: 9, m: 2}]"))
+    assert not [each for each in thin_proof(question(more)) if "every row" in each[1]]
+
+
+def test_a_parameter_that_decides_nothing_is_run_with(question: Read):
+    fixed = NUMERIC.replace("(m + p - 1)", "(p + 7)").replace("=m}", "8}")
+    said = ("params.m", "`m` decides nothing: run it with two values, or ask without it")
+    assert [*thin_proof(question(fixed))] == [said]
+    assert [*thin_proof(question(fixed.replace("8}\n", "'=min(m, 2)'}\n")))] == [said]
+    # The run is given it, and comes out the same.
+    assert [*thin_proof(question(fixed.replace("8}\n", "8, rows: =m}\n")))] == []
+
+
+@pytest.mark.parametrize(
+    ("unit", "answer", "wrong"),
+    [
+        ("GiB", "m * p / 1e9", "`answer` is said in GiB and worked out by thousands"),
+        ("MB", "m * p / 2**20", "`answer` is said in MB and worked out by 1024"),
+        ("KiB", "m * p / 1000", "`answer` is said in KiB and worked out by thousands"),
+        ("GiB", "m * 1e9 * p / 2**30", ""),  # of a billion parameters
+        ("GB", "m * 2**20 * p / 1e9", ""),
+        ("tokens", "m * p * 1024", ""),
+    ],
+)
+def test_thousands_are_not_taken_for_1024(question: Read, unit: str, answer: str, wrong: str):
+    text = NUMERIC.replace("(p - 1) / (m + p - 1)", f"{answer}\nunit: {unit}")
+    found = [message for _, message in thin_proof(question(text))]
+    assert found == ([wrong] if wrong else [])
+    gap = f'kind: cloze\ntext: "[[g]]"\ngaps: {{g: {{answer: "9 GiB", value: {9e9} / 1e9}}}}\n'
+    gap += "proof: {demo: pipeline, claims: [bubble_1f1b == g]}\n"
+    assert ("gaps.g.value", "`g` is said in GiB and worked out by thousands") in [
+        *thin_proof(question(gap))
+    ]
+
+
+def test_two_parameters_are_not_equal_in_every_row(question: Read):
+    rows = "at: [{p: 4, m: 8}, {p: 3, m: 5}, {p: 2, m: 2}]"
+    alike = NUMERIC.replace(rows, "at: [{p: 4, m: 4}, {p: 3, m: 3}, {p: 2, m: 2}]")
+    (said,) = [message for _, message in thin_proof(question(alike)) if "equal" in message]
+    assert said == "`m` and `p` are equal in every row, and not at p=2, m=5"
+    assert [*thin_proof(question(alike.replace("{p: 3, m: 3}", "{p: 3, m: 5}")))] == []
+    # Those that learners get are always equal too: nobody is asked about others.
+    tied = alike.replace("answer:", "where: m == p\nanswer:").replace("[2, 5, 8]", "[2, 3, 4]")
+    assert not [each for each in thin_proof(question(tied)) if "are equal" in each[1]]

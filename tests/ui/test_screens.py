@@ -13,6 +13,7 @@ from quizkit.bank.formula import parse
 from quizkit.bank.functions import Value
 from quizkit.bank.model import Bug, Choice, Numeric, Question, Text
 from quizkit.bank.reader import Bank
+from quizkit.proof.parts import Parts
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import ask
 from quizkit.tutor.desk import Moment, Summary
@@ -441,6 +442,25 @@ class TestProof:
         # No run decides about this one.
         unclaimed = judged("single", given=[0], proof=moment.proof)
         assert "You said" not in drawn(verdict_screen(unclaimed, 100), 100)
+
+    def test_of_a_key_that_is_proved_in_part_it_says_how_much(self, tmp_path: Path):
+        proof = shelf.proof(shelf.asked("single"))
+        english = drawn(verdict_screen(judged("single", proof=proof), 100), 100)
+        assert "\nThe run bears out the right answer\nThe proof decides 1 of 4 options\n" in english
+        chinese = drawn(verdict_screen(judged("single", "zh", proof=proof), 100), 100)
+        assert "证明能判定 4 个选项中的 1 个" in chinese
+        points = [
+            {"points": 1, "says": {"zh": "甲", "en": "a"}, "claim": "peak_live_1f1b[0] == 3"},
+            {"points": 1, "says": {"zh": "乙", "en": "b"}, "claim": "peak_live_1f1b[1] == 3"},
+        ]
+        essay = shelf.claimed(tmp_path, "essay", [], rubric=points)
+        run = shelf.run_of(essay, "pipeline")
+        shown = drawn(verdict_screen(_answered(essay, "1", run), 100), 100)
+        assert "The run bears out" in shown
+        assert "The proof decides" not in shown
+        half = replace(run, parts=Parts("points", 1, 2))
+        shown = drawn(verdict_screen(_answered(essay, "1", half), 100), 100)
+        assert "The proof decides 1 of 2 points" in shown
 
     def test_what_a_run_of_another_case_leaves_open_is_not_called_right(self):
         moment = judged("single", proof=shelf.proof(shelf.asked("single")))

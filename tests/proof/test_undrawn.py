@@ -1,0 +1,60 @@
+"""A draw that no row is like is run too: a law may hold only at the rows."""
+
+import pytest
+
+from quizkit.lab.catalogue import Demo
+from quizkit.lab.report import Report, Setting
+from quizkit.proof.prove import Court
+from quizkit.proof.undrawn import undrawn
+
+from .conftest import Brings, Read
+
+# What is measured is ceil(m / p); the key leaves out that it is rounded up.
+NUMBER = """kind: numeric
+params: {p: [2, 3, 4], m: [6, 12, 14, 700]}
+answer: m / p
+proof:
+  demo: pipeline
+  ranks: =p
+  args: {microbatches: =m}
+  at: [{p: 2, m: 6}, {p: 3, m: 6}, {p: 3, m: 12}, {p: 4, m: 12}]
+  claims: [makespan_1f1b == answer]
+"""
+
+
+@pytest.fixture
+def court(pipeline: Demo, brings: Brings) -> Court:
+    def run(wanted: Setting) -> Report:
+        size = dict(wanted.args)["microbatches"]
+        assert isinstance(size, int)
+        metrics = {"makespan_1f1b": -(-size // wanted.ranks)}
+        return brings(ranks=wanted.ranks, args=dict(wanted.args), metrics=metrics)
+
+    return Court({"pipeline": pipeline}, run)
+
+
+def test_a_law_of_numbers_that_divide_is_tried_where_they_do_not(question: Read, court: Court):
+    assert court.prove(question(NUMBER)).status == "proved"
+    (said,) = court.mutate(question(NUMBER), deep=True).elsewhere
+    assert said.en.startswith("the key does not hold at p=3, m=14, which learners draw")
+    assert court.mutate(question(NUMBER)).elsewhere == ()
+
+
+def test_a_law_that_holds_there_too_stands(question: Read, court: Court):
+    right = NUMBER.replace("answer: m / p", "answer: ceil(m / p)")
+    right = right.replace("{p: 4, m: 12}]", "{p: 4, m: 12}, {p: 4, m: 14}]")
+    assert court.prove(question(right)).status == "proved"
+    assert court.mutate(question(right), deep=True).elsewhere == ()
+
+
+def test_rows_of_every_kind_leave_nothing_to_run(question: Read, court: Court):
+    every = NUMBER.replace("m: [6, 12, 14, 700]", "m: [6, 14]")
+    every = every.replace("{p: 3, m: 12}, {p: 4, m: 12}", "{p: 4, m: 6}, {p: 4, m: 14}")
+    every = every.replace("{p: 4, m: 14}", "{p: 4, m: 14}, {p: 3, m: 14}, {p: 2, m: 14}")
+    assert [*undrawn(question(every), court.demos)] == []
+
+
+def test_a_draw_too_large_to_be_run_is_left(question: Read, court: Court):
+    drawn = [each.drawn for each in undrawn(question(NUMBER), court.demos)]
+    assert drawn
+    assert all(each["m"] < 700 for each in drawn)
