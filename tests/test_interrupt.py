@@ -35,7 +35,6 @@ def test_sigterm_leaves_as_itself_whatever_it_has_become() -> None:
     assert left.value.code == TERMINATED
     with pytest.raises(SystemExit) as left, unwinding(), Lock():
         os.kill(os.getpid(), signal.SIGTERM)
-        os.getpid()
     assert left.value.code == TERMINATED
     assert signal.getsignal(signal.SIGTERM) is before
 

@@ -88,7 +88,7 @@ def start(
         steps = say("study.next_steps", lang)
         steps = steps if placed else say("study.first_step", lang) + "\n" + steps
         if sys.stdout.isatty():
-            from quizkit.ui.linebreak import narrowed
+            from quizkit.ui.text.linebreak import narrowed
 
             steps = narrowed(steps, columns(sys.stdout))
         tell("\n" + steps)

@@ -28,8 +28,8 @@ def check(json: bool, plain: bool, lang: Lang) -> int:
         said = {"schema": "quizkit/calc.check/1", **told, "results": [asdict(row) for row in rows]}
         typer.echo(writer.dumps(said, ensure_ascii=False))
     else:
-        from quizkit.ui.console import console
-        from quizkit.ui.triple_screen import show
+        from quizkit.ui.screens.triple_screen import show
+        from quizkit.ui.terminal.console import console
 
         show(console(plain), rows, lang, plain)
         tell(say("check.counts", lang, **told), err=True)

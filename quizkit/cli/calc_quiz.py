@@ -26,7 +26,7 @@ from quizkit.paths import diary_file
 from quizkit.tutor.lineup import Lineup
 from quizkit.tutor.queue import Queue
 from quizkit.tutor.study import Study
-from quizkit.ui.amount import exact
+from quizkit.ui.screens.amount import exact
 from quizkit.words import Lang, say
 
 _LANGS: tuple[Lang, Lang] = ("zh", "en")

@@ -17,7 +17,7 @@ from quizkit.words import Lang, say
 
 if TYPE_CHECKING:
     from quizkit.calc.schedule import Event as Played
-    from quizkit.ui.chart import Chart
+    from quizkit.ui.pictures.chart import Chart
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def run(asked: Asked, json: bool, lang: Lang, plain: bool) -> None:
     if json:
         print(dumps(_data(worked), ensure_ascii=False, allow_nan=False))
     else:
-        from quizkit.ui.console import console, is_plain
-        from quizkit.ui.sum_screen import show
+        from quizkit.ui.screens.sum_screen import show
+        from quizkit.ui.terminal.console import console, is_plain
 
         show(console(is_plain(plain)), worked, drawn, asked.explain, lang, is_plain(plain))
     if asked.svg:
@@ -63,7 +63,7 @@ def run(asked: Asked, json: bool, lang: Lang, plain: bool) -> None:
 
 def print_list(json: bool, lang: Lang, plain: bool) -> None:
     """Every calculator, what it answers, and a line to start with."""
-    from quizkit.ui.sum_page import EXAMPLES, table
+    from quizkit.ui.screens.sum_page import EXAMPLES, table
 
     if json:
         rows = [
@@ -72,15 +72,15 @@ def print_list(json: bool, lang: Lang, plain: bool) -> None:
         ]
         print(dumps({"schema": "quizkit/calc/1", "calculators": rows}, ensure_ascii=False))
         return
-    from quizkit.ui.console import console, is_plain
+    from quizkit.ui.terminal.console import console, is_plain
 
     console(is_plain(plain)).print(table(lang, is_plain(plain)))
 
 
 def print_page(sheet: Sheet, lang: Lang, plain: bool) -> None:
     """What one calculator takes."""
-    from quizkit.ui.console import console, is_plain
-    from quizkit.ui.sum_page import page
+    from quizkit.ui.screens.sum_page import page
+    from quizkit.ui.terminal.console import console, is_plain
 
     console(is_plain(plain)).print(page(sheet, lang, is_plain(plain)))
 
@@ -116,7 +116,7 @@ def _charts(worked: Worked) -> "Sequence[Chart]":
         return ()
     from quizkit.calc.pipeline import events
     from quizkit.lab.report import Event, Timeline
-    from quizkit.ui.chart import charts
+    from quizkit.ui.pictures.chart import charts
 
     title = str(worked.inputs["order"] or worked.inputs["schedule"])
     played = events(worked.inputs)
@@ -144,7 +144,7 @@ def _halves(event: "Played", worked: Worked) -> "Sequence[Played]":
 
 def _write(file: Path, worked: Worked, drawn: "Sequence[Chart]", lang: Lang) -> None:
     from quizkit import safe_file
-    from quizkit.ui.svg import picture
+    from quizkit.ui.pictures.svg import picture
 
     title = say(
         "calc.svg_title",

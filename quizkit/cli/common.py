@@ -50,7 +50,7 @@ def tell(text: str, *, err: bool = False) -> None:
 
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():
-        from quizkit.ui.linebreak import wrapped
+        from quizkit.ui.text.linebreak import wrapped
 
         text = wrapped(text, columns(stream))
     typer.echo(text, err=err)

@@ -12,7 +12,7 @@ from quizkit.interrupt import INTERRUPTED
 from quizkit.lab.bench import Bench, Cancelled, Device, has_torch
 from quizkit.lab.catalogue import Demo, catalogue
 from quizkit.lab.report import Report, Setting
-from quizkit.ui.demo_words import demo_words
+from quizkit.ui.screens.demo_words import demo_words
 from quizkit.words import Lang, listed, say
 
 

@@ -30,8 +30,8 @@ def print_list(folder: Path | None, json: bool, lang: str | None, plain: bool) -
         ]
         print(dumps({"schema": "quizkit/demos/1", "demos": rows}, ensure_ascii=False))
         return
-    from quizkit.ui.console import console, is_plain
-    from quizkit.ui.demo_page import table
+    from quizkit.ui.screens.demo_page import table
+    from quizkit.ui.terminal.console import console, is_plain
 
     screen = console(is_plain(plain))
     with library([]) as shelves:
@@ -41,8 +41,8 @@ def print_list(folder: Path | None, json: bool, lang: str | None, plain: bool) -
 
 def print_page(name: str, folder: Path | None, lang: str | None, plain: bool) -> None:
     """Everything one demo says of itself."""
-    from quizkit.ui.console import console, is_plain
-    from quizkit.ui.demo_page import page
+    from quizkit.ui.screens.demo_page import page
+    from quizkit.ui.terminal.console import console, is_plain
 
     console(is_plain(plain)).print(page(find(name, folder), language(lang), is_plain(plain)))
 
@@ -62,8 +62,8 @@ def print_source(
     if plain or not sys.stdout.isatty():
         print(source, end="")
         return
-    from quizkit.ui.code import highlighted
-    from quizkit.ui.console import console
+    from quizkit.ui.terminal.console import console
+    from quizkit.ui.text.code import highlighted
 
     console().print(highlighted(source), end="")
 

@@ -55,7 +55,7 @@ def run_one(
             planted = demo.breaks[setting.broken] if setting.broken else None
             limit = deadline_for(planted, request.deadline)
             if not json and has_torch():
-                import_module("quizkit.ui.report_screen")  # and rich with it
+                import_module("quizkit.ui.screens.report_screen")  # and rich with it
         with waiting(say("lab.starting", spoken, demo=demo.name, ranks=setting.ranks), spoken):
             try:
                 report = bench.run(setting, limit, request.device)
@@ -100,7 +100,7 @@ def waiting(text: str, lang: Lang) -> Generator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from quizkit.ui.console import is_plain
+    from quizkit.ui.terminal.console import is_plain
 
     end = "\n" if is_plain() else "\r"
     sys.stderr.write(f"{text}{end}")
@@ -135,8 +135,8 @@ def _tell(report: Report, demo: "Demo", json: bool, lang: Lang, plain: bool) -> 
 
         print(dumps(report.to_json(), ensure_ascii=False, allow_nan=False))
         return
-    from quizkit.ui.console import console, is_plain
-    from quizkit.ui.report_screen import show
+    from quizkit.ui.screens.report_screen import show
+    from quizkit.ui.terminal.console import console, is_plain
 
     show(console(is_plain(plain)), report, demo, lang, is_plain(plain))
 
@@ -148,13 +148,13 @@ def _draw(report: Report, svg: Path | None, trace: Path | None, lang: Lang) -> N
     if (svg or trace) and not report.timeline.events:
         raise UsageError("no_timeline", demo=report.demo)
     if svg:
-        from quizkit.ui.svg import svg as picture
+        from quizkit.ui.pictures.svg import svg as picture
 
         _write(svg, picture(report, lang))
     if trace:
         from json import dumps
 
-        from quizkit.ui.trace import trace as data
+        from quizkit.ui.pictures.trace import trace as data
 
         _write(trace, dumps(data(report), ensure_ascii=False) + "\n")
 

@@ -148,8 +148,8 @@ def sheet(
         _write(file, whole)
         typer.echo(str(file))
         return
-    from quizkit.ui.console import console, is_plain
-    from quizkit.ui.markup import prose
+    from quizkit.ui.terminal.console import console, is_plain
+    from quizkit.ui.text.markup import prose
 
     flat = is_plain(plain)
     for each in sheets:

@@ -90,8 +90,8 @@ def _refuse(error: Exception, ctx: Any) -> None:
 
 def _page(ctx: Any) -> str:
     from quizkit.cli.manual import manual
-    from quizkit.ui.console import console, is_plain
-    from quizkit.ui.help_page import help_page
+    from quizkit.ui.screens.help_page import help_page
+    from quizkit.ui.terminal.console import console, is_plain
 
     screen = console(is_plain())
     with screen.capture() as shown:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from quizkit.ui.help_page import Help, Row
+from quizkit.ui.screens.help_page import Help, Row
 from quizkit.words import Lang, say
 from quizkit.words.options import CHINESE
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quizkit.bank.model import Problem
     from quizkit.bank.reader import Bank
     from quizkit.mock.interview import Interview
-    from quizkit.ui.mock_desk import MockDesk
+    from quizkit.ui.mock.mock_desk import MockDesk
     from quizkit.words import Lang
 
 
@@ -137,9 +137,9 @@ def _waits(lang: "Lang") -> str:
 def _hold(interview: "Interview", shelf: "Bank", json: bool, plain: bool) -> None:
     """Hold the interview and show its scorecard; leaving it is exit code 130."""
     from quizkit.mock.printed import printed
-    from quizkit.ui.console import console, is_plain
-    from quizkit.ui.scorecard_screen import scorecard_screen
-    from quizkit.ui.screen import Screen
+    from quizkit.ui.mock.scorecard_screen import scorecard_screen
+    from quizkit.ui.terminal.console import console, is_plain
+    from quizkit.ui.terminal.screen import Screen
     from quizkit.words import say
 
     lang = interview.sitting.lang
@@ -158,10 +158,10 @@ def _hold(interview: "Interview", shelf: "Bank", json: bool, plain: bool) -> Non
 
 
 def _desk(json: bool, plain: bool) -> "MockDesk":
-    from quizkit.ui.console import console, is_plain
-    from quizkit.ui.lines import Lines
-    from quizkit.ui.mock_desk import LineHand, MockDesk, TerminalHand
-    from quizkit.ui.screen import Screen
+    from quizkit.ui.lines.lines import Lines
+    from quizkit.ui.mock.mock_desk import LineHand, MockDesk, TerminalHand
+    from quizkit.ui.terminal.console import console, is_plain
+    from quizkit.ui.terminal.screen import Screen
 
     here = sys.stdin.isatty()
     if here and sys.stdout.isatty() and not json and not is_plain(plain):
@@ -172,9 +172,9 @@ def _desk(json: bool, plain: bool) -> "MockDesk":
 
 
 def _list(banks: list[Path], lang: "Lang", json: bool) -> None:
-    from quizkit.ui.console import console
-    from quizkit.ui.scorecard_screen import list_screen
-    from quizkit.ui.screen import Screen
+    from quizkit.ui.mock.scorecard_screen import list_screen
+    from quizkit.ui.terminal.console import console
+    from quizkit.ui.terminal.screen import Screen
 
     scripts, problems = _scripts(banks)
     for problem in problems:
@@ -204,9 +204,9 @@ def _history(lang: "Lang", json: bool) -> None:
     from quizkit.diary import Diary
     from quizkit.mock.sitting import sittings
     from quizkit.paths import diary_file
-    from quizkit.ui.console import console
-    from quizkit.ui.scorecard_screen import history_screen
-    from quizkit.ui.screen import Screen
+    from quizkit.ui.mock.scorecard_screen import history_screen
+    from quizkit.ui.terminal.console import console
+    from quizkit.ui.terminal.screen import Screen
 
     with Diary(diary_file()) as diary:
         every = sittings(diary)

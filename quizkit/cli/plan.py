@@ -92,8 +92,8 @@ def plan(
     if json:
         _print(found, aim, aimed, len(entries) - len(planned))
         return
-    from quizkit.ui.console import console, is_plain
-    from quizkit.ui.plan_screen import Told, plan_screen
+    from quizkit.ui.screens.plan_screen import Told, plan_screen
+    from quizkit.ui.terminal.console import console, is_plain
 
     followed = save or not any((interview, minutes is not None, for_, topic))
     shown = plan_screen(found, Told(aim, aimed, topics, followed), spoken)

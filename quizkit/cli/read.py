@@ -36,8 +36,8 @@ def show(
 ) -> None:
     """Show one question whole, with its answer."""
     from quizkit.bank.listed import listed
-    from quizkit.ui.console import console
-    from quizkit.ui.reading import whole
+    from quizkit.ui.screens.reading import whole
+    from quizkit.ui.terminal.console import console
 
     spoken = language(lang)
     with library(bank or []) as shelves:
@@ -66,8 +66,8 @@ def list_questions(
 ) -> None:
     """List the questions."""
     from quizkit.paths import QUESTIONS
-    from quizkit.ui.console import console
-    from quizkit.ui.lists import Questions, coverage_table
+    from quizkit.ui.screens.lists import Questions, coverage_table
+    from quizkit.ui.terminal.console import console
 
     spoken = language(lang)
     chosen = choose_topics(QUESTIONS, bank or [], topic or [])
@@ -116,8 +116,8 @@ def search(
     plain: Unboxed = False,
 ) -> None:
     """Find questions by words in either language; two Chinese characters are enough."""
-    from quizkit.ui.console import console
-    from quizkit.ui.lists import Questions
+    from quizkit.ui.screens.lists import Questions
+    from quizkit.ui.terminal.console import console
     from quizkit.words import say
 
     spoken = language(lang)
@@ -151,8 +151,8 @@ def glossary(
     from quizkit.bank.lint import glossary as terms
     from quizkit.bank.search import folded
     from quizkit.paths import QUESTIONS
-    from quizkit.ui.console import console
-    from quizkit.ui.reading import term_table
+    from quizkit.ui.screens.reading import term_table
+    from quizkit.ui.terminal.console import console
     from quizkit.words import say
 
     spoken = language(lang)

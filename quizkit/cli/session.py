@@ -23,10 +23,10 @@ def open_desk(json: bool, plain: bool, lang: "Lang") -> "Desk":
     import sys
 
     if json:
-        from quizkit.ui.json_desk import JsonDesk
+        from quizkit.ui.jsonl.json_desk import JsonDesk
 
         return JsonDesk(sys.stdin.fileno(), sys.stdout.buffer)
-    from quizkit.ui.desks import desk
+    from quizkit.ui.terminal.desks import desk
 
     return desk(lang, plain)
 

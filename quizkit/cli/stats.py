@@ -41,7 +41,7 @@ def stats(
     from quizkit.paths import QUESTIONS, diary_file
     from quizkit.tutor.memory import Memory
     from quizkit.tutor.standing import standing
-    from quizkit.ui.stats_page import stats_page
+    from quizkit.ui.screens.stats_page import stats_page
     from quizkit.words import say
 
     spoken = language(lang)
@@ -52,7 +52,7 @@ def stats(
         cards = Memory(diary, entries).cards
         found = standing(entries, cards, diary.answers(), datetime.now(UTC), topics=wanted)
     if html:
-        from quizkit.ui.stats_html import stats_html
+        from quizkit.ui.screens.stats_html import stats_html
 
         text = stats_html(stats_page(found, spoken, names, topics), spoken)
         safe_file.write(html, text)
@@ -60,8 +60,8 @@ def stats(
     if json:
         _print(found, topics)
     elif not html:
-        from quizkit.ui.console import console, is_plain
-        from quizkit.ui.stats_screen import stats_screen
+        from quizkit.ui.screens.stats_screen import stats_screen
+        from quizkit.ui.terminal.console import console, is_plain
 
         page = stats_page(found, spoken, names, topics, most=_LISTED)
         console(plain=is_plain(plain)).print(stats_screen(page, spoken, is_plain(plain)))

@@ -11,8 +11,8 @@ from quizkit.lab.catalogue import find
 from quizkit.lab.excerpt import Excerpt, excerpt
 from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.stem import stem
-from quizkit.ui.parts import colon, kind
-from quizkit.ui.reading import derived, slip
+from quizkit.ui.screens.parts import colon, kind
+from quizkit.ui.screens.reading import derived, slip
 from quizkit.words import Lang, say
 
 

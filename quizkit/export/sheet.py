@@ -10,7 +10,7 @@ from quizkit.bank.draw import with_letters
 from quizkit.bank.model import Numeric, Question, Term, Topic
 from quizkit.export.web import html, typed
 from quizkit.lab.catalogue import Demo
-from quizkit.ui.demo_words import demo_words
+from quizkit.ui.screens.demo_words import demo_words
 from quizkit.words import Lang, say
 
 _LEVELS = (2, 3)

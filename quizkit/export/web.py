@@ -12,8 +12,8 @@ from html import escape
 
 from markdown_it import MarkdownIt
 
-from quizkit.ui.inline import one_line, spans
-from quizkit.ui.latex import unicode
+from quizkit.ui.text.inline import one_line, spans
+from quizkit.ui.text.latex import unicode
 
 Formula = Callable[[str, bool], str]
 """A formula's HTML; the truth says whether it stands on a line of its own."""

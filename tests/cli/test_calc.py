@@ -22,7 +22,7 @@ from quizkit.cli.app import app
 from quizkit.cli.calc_quiz import question
 from quizkit.tutor.asked import ask
 from quizkit.tutor.grade import grade
-from quizkit.ui.sum_page import EXAMPLES
+from quizkit.ui.screens.sum_page import EXAMPLES
 
 MEMORY = ("calc", "memory", "--params", "7.5B", "--dp", "64")
 PIPELINE = ("calc", "pipeline", "--stages", "4", "--microbatches", "8")

@@ -14,7 +14,7 @@ import started
 from typer.main import get_command
 
 from quizkit.cli.app import app
-from quizkit.ui.linebreak import breaks
+from quizkit.ui.text.linebreak import breaks
 from quizkit.words import Lang
 from quizkit.words.help import WORDS
 from quizkit.words.options import CHINESE

@@ -327,7 +327,8 @@ def test_one_bad_file_does_not_take_the_others_down(quizkit: Quizkit):
 
 def test_the_first_question_waits_for_nothing_heavy(quizkit: Quizkit):
     code = (
-        "import sys; from quizkit.cli.app import app; from quizkit.ui import json_desk as desk\n"
+        "import sys; from quizkit.cli.app import app\n"
+        "from quizkit.ui.jsonl import json_desk as desk\n"
         "def look(self, *_): print(*sorted(HEAVY & {*sys.modules})); sys.exit(0)\n"
         f"HEAVY = {HEAVY!r}; desk.JsonDesk._read = look\n"
         f"app(['study', '--json', '--topic', 'alpha', '--bank', {str(quizkit.bank)!r}])"

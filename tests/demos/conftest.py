@@ -10,7 +10,7 @@ import pytest
 from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import find
 from quizkit.lab.report import Report, Setting
-from quizkit.ui.demo_words import demo_words
+from quizkit.ui.screens.demo_words import demo_words
 
 Run = Callable[..., dict[str, Any]]
 

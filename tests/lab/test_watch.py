@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from quizkit.lab.catalogue import catalogue
 from quizkit.lab.demo import Watch
-from quizkit.ui.demo_words import demo_words
+from quizkit.ui.screens.demo_words import demo_words
 
 
 def test_every_metric_has_its_unit():

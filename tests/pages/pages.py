@@ -6,8 +6,8 @@ python tests/pages/pages.py
 from quizkit.bank.reader import read_topic, topic_slugs
 from quizkit.lab.catalogue import Demo, catalogue
 from quizkit.paths import DEMOS, QUESTIONS
-from quizkit.ui.demo_words import demo_words
-from quizkit.ui.keymap import KEYMAP, Binding, State, chord_name
+from quizkit.ui.screens.demo_words import demo_words
+from quizkit.ui.terminal.keymap import KEYMAP, Binding, State, chord_name
 from quizkit.words import Lang, say
 
 ROOT = DEMOS.parent

@@ -7,7 +7,7 @@ import pytest
 
 from quizkit.lab.catalogue import catalogue, names
 from quizkit.paths import DEMOS
-from quizkit.ui.keymap import KEYMAP, explained
+from quizkit.ui.terminal.keymap import KEYMAP, explained
 from quizkit.words import Lang
 
 LANGS: tuple[Lang, Lang] = ("en", "zh")

@@ -18,7 +18,7 @@ from quizkit.tutor.desk import Command, Given, Interrupted, Moment, Page, Summar
 from quizkit.tutor.lineup import Lineup
 from quizkit.tutor.queue import Queue
 from quizkit.tutor.study import Study
-from quizkit.ui.draft import draft_of
+from quizkit.ui.terminal.draft import draft_of
 
 ESSAY = {"text": "GPipe keeps all of them", "points": [], "vetoes": []}
 NOW = datetime(2026, 3, 1, 8, tzinfo=UTC)

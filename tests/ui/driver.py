@@ -20,7 +20,7 @@ from quizkit.diary import Diary
 from quizkit.tutor.desk import Command, Given, Moment, Summary
 from quizkit.tutor.grade import grade
 from quizkit.tutor.verdict import UnreadableError
-from quizkit.ui.desks import desk
+from quizkit.ui.terminal.desks import desk
 from quizkit.words import Lang, other
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quizkit.ui.amount import exact, human
+from quizkit.ui.screens.amount import exact, human
 from quizkit.words import Lang
 
 

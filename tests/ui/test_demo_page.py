@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from quizkit.lab.catalogue import Break, Demo, Parameter, Watch
-from quizkit.ui import linebreak
-from quizkit.ui.demo_page import page, table
+from quizkit.ui.screens.demo_page import page, table
+from quizkit.ui.text import linebreak
 from quizkit.words import Lang
 
 DEMO = Demo(

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from quizkit.errors import LabError
 from quizkit.lab.catalogue import Demo, find, names
-from quizkit.ui.demo_words import demo_words
+from quizkit.ui.screens.demo_words import demo_words
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 

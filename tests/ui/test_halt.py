@@ -5,7 +5,7 @@ from dataclasses import replace
 from rich.console import Group
 
 from quizkit.lab.report import Failure
-from quizkit.ui.proof_screen import proof_screen
+from quizkit.ui.proof.proof_screen import proof_screen
 from quizkit.words import say
 
 from . import shelf

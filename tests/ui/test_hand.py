@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from quizkit.tutor.desk import Moment
-from quizkit.ui.draft import Draft
-from quizkit.ui.hand import Hand
-from quizkit.ui.keys import Keyboard
-from quizkit.ui.screen import Screen
+from quizkit.ui.terminal.draft import Draft
+from quizkit.ui.terminal.hand import Hand
+from quizkit.ui.terminal.keys import Keyboard
+from quizkit.ui.terminal.screen import Screen
 
 from . import shelf
 

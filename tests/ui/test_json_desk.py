@@ -26,7 +26,7 @@ from quizkit.tutor.asked import Asked
 from quizkit.tutor.lineup import today
 from quizkit.tutor.queue import Queue
 from quizkit.tutor.study import Study
-from quizkit.ui.json_desk import JsonDesk
+from quizkit.ui.jsonl.json_desk import JsonDesk
 
 NOW = datetime(2026, 3, 1, 8, tzinfo=UTC)
 FILES = {

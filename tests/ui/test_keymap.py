@@ -5,8 +5,8 @@ from typing import get_args
 import pytest
 
 from quizkit.tutor.desk import CommandName
-from quizkit.ui import keymap
-from quizkit.ui.keymap import KEYMAP, State
+from quizkit.ui.terminal import keymap
+from quizkit.ui.terminal.keymap import KEYMAP, State
 from quizkit.words import Lang
 
 STATES: tuple[State, ...] = get_args(State)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from quizkit.ui.keys import Keyboard
+from quizkit.ui.terminal.keys import Keyboard
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quizkit.ui.latex import unicode
+from quizkit.ui.text.latex import unicode
 
 
 @pytest.mark.parametrize(

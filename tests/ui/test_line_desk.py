@@ -13,8 +13,8 @@ import pytest
 from quizkit.diary import Diary
 from quizkit.tutor.desk import Command, Given, Moment
 from quizkit.tutor.grade import grade
-from quizkit.ui.line_asking import read_numbers
-from quizkit.ui.line_desk import LineDesk
+from quizkit.ui.lines.line_asking import read_numbers
+from quizkit.ui.lines.line_desk import LineDesk
 from quizkit.words import Lang
 
 from . import shelf

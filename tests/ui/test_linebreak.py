@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.text import Text
 
 from quizkit import words
-from quizkit.ui import linebreak
-from quizkit.ui.linebreak import breaks
+from quizkit.ui.text import linebreak
+from quizkit.ui.text.linebreak import breaks
 from quizkit.words import Lang
 
 OPENS_NO_LINE = "，。、；：？！）》」』】”’…"

@@ -6,9 +6,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from quizkit.ui import linebreak
-from quizkit.ui.inline import cells, inline
-from quizkit.ui.markup import prose
+from quizkit.ui.text import linebreak
+from quizkit.ui.text.inline import cells, inline
+from quizkit.ui.text.markup import prose
 
 WIDTHS = (60, 80, 120)
 

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from quizkit.lab.report import Event, Report, Timeline
-from quizkit.ui.chart import charts
-from quizkit.ui.svg import picture, svg
-from quizkit.ui.trace import trace
+from quizkit.ui.pictures.chart import charts
+from quizkit.ui.pictures.svg import picture, svg
+from quizkit.ui.pictures.trace import trace
 from quizkit.words import Lang
 
 REPORTS = Path(__file__).parents[1] / "lab" / "reports"

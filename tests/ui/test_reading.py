@@ -11,7 +11,7 @@ from quizkit.bank.draw import number_of_draws, show_number
 from quizkit.bank.model import Essay, Numeric
 from quizkit.bank.reader import Bank
 from quizkit.tutor.asked import ask
-from quizkit.ui.reading import whole
+from quizkit.ui.screens.reading import whole
 from quizkit.words import Lang, say
 
 from . import shelf

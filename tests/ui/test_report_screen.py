@@ -11,8 +11,8 @@ from rich.console import Console
 
 from quizkit.lab.catalogue import Break, Demo, Watch
 from quizkit.lab.report import Failure, Report
-from quizkit.ui import linebreak
-from quizkit.ui.report_screen import options, show, state
+from quizkit.ui.screens.report_screen import options, show, state
+from quizkit.ui.text import linebreak
 from quizkit.words import Lang
 
 REPORTS = Path(__file__).parents[1] / "lab" / "reports"

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from rich.console import Console
 
-from quizkit.ui.screen import Screen
+from quizkit.ui.terminal.screen import Screen
 
 
 class Interrupting(io.StringIO):

@@ -18,15 +18,16 @@ from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import ask
 from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.grade import grade
-from quizkit.ui import keymap, linebreak
-from quizkit.ui.chart import charts
-from quizkit.ui.claims import put_in
-from quizkit.ui.draft import Draft
-from quizkit.ui.parts import footer, help_screen
-from quizkit.ui.proof_screen import telling
-from quizkit.ui.question_screen import pre_ticked, question_screen
-from quizkit.ui.summary_screen import summary_screen
-from quizkit.ui.verdict_screen import nothing_to_show, verdict_screen
+from quizkit.ui.pictures.chart import charts
+from quizkit.ui.proof.claims import put_in
+from quizkit.ui.proof.proof_screen import telling
+from quizkit.ui.screens.parts import footer, help_screen
+from quizkit.ui.screens.question_screen import pre_ticked, question_screen
+from quizkit.ui.screens.summary_screen import summary_screen
+from quizkit.ui.screens.verdict_screen import nothing_to_show, verdict_screen
+from quizkit.ui.terminal import keymap
+from quizkit.ui.terminal.draft import Draft
+from quizkit.ui.text import linebreak
 from quizkit.words import Lang, say
 
 from . import shelf

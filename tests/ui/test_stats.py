@@ -18,11 +18,11 @@ from quizkit.tutor.forecast import Forecast
 from quizkit.tutor.retention import Retention
 from quizkit.tutor.standing import Leech, Standing
 from quizkit.tutor.tally import Tally
-from quizkit.ui import linebreak
-from quizkit.ui.sections import share
-from quizkit.ui.stats_html import stats_html
-from quizkit.ui.stats_page import stats_page
-from quizkit.ui.stats_screen import stats_screen
+from quizkit.ui.screens.sections import share
+from quizkit.ui.screens.stats_html import stats_html
+from quizkit.ui.screens.stats_page import stats_page
+from quizkit.ui.screens.stats_screen import stats_screen
+from quizkit.ui.text import linebreak
 from quizkit.words import Lang
 
 NOW = datetime(2026, 3, 10, 12).astimezone()  # noon where the test runs: dates shown are local

@@ -9,11 +9,11 @@ from rich.cells import cell_len
 
 from quizkit.bank.index import Index
 from quizkit.export.leaf import leaf
-from quizkit.ui.draft import Draft
-from quizkit.ui.json_parts import ask_json
-from quizkit.ui.question_screen import question_screen
-from quizkit.ui.reading import whole
-from quizkit.ui.verdict_screen import nothing_to_show, verdict_screen
+from quizkit.ui.jsonl.json_parts import ask_json
+from quizkit.ui.screens.question_screen import question_screen
+from quizkit.ui.screens.reading import whole
+from quizkit.ui.screens.verdict_screen import nothing_to_show, verdict_screen
+from quizkit.ui.terminal.draft import Draft
 from quizkit.words import Lang
 
 from . import shelf

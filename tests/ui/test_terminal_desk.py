@@ -10,7 +10,7 @@ from shutil import which
 import pytest
 
 from quizkit.diary import Diary
-from quizkit.ui import keymap
+from quizkit.ui.terminal import keymap
 from quizkit.words import Lang
 
 COLOUR = re.compile(rb"\x1b\[(?:[\d;]*;)?(?:3[0-79]|4[0-79]|9\d|10\d|[34]8;[\d;]*)m")
@@ -417,7 +417,7 @@ def test_plain_writes_no_codes(sit, written):
 
 def test_the_clock_runs_in_the_prompt_and_takes_what_is_typed(terminal):
     script = (
-        "import time; from quizkit.ui.typing import type_text;"
+        "import time; from quizkit.ui.terminal.typing import type_text;"
         "end = time.monotonic() + 1.2;"
         "left = lambda: f'[{end - time.monotonic():.1f}] ';"
         "print(type_text(left, commands={}, deadline=end))"
@@ -433,7 +433,7 @@ def test_the_clock_runs_in_the_prompt_and_takes_what_is_typed(terminal):
 
 def test_the_editor_and_the_laboratory_wait_until_they_are_needed():
     script = (
-        "import sys, quizkit.ui.terminal_desk;"
+        "import sys, quizkit.ui.terminal.terminal_desk;"
         "late = ('prompt_toolkit', 'quizkit.proof', 'quizkit.lab', 'rich.markdown', 'pygments');"
         "print([name for name in late if name in sys.modules])"
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from quizkit.lab.report import Event, Report, Timeline
-from quizkit.ui.chart import Chart, charts
-from quizkit.ui.timeline import Picture, draw, headline
+from quizkit.ui.pictures.chart import Chart, charts
+from quizkit.ui.pictures.timeline import Picture, draw, headline
 
 REPORTS = Path(__file__).parents[1] / "lab" / "reports"
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from quizkit.ui.wordwrap import fills
+from quizkit.ui.terminal.wordwrap import fills
 
 SCRIPT = """
 import contextlib, os, signal, sys
@@ -32,7 +32,7 @@ elif WHEN == "loop":
     asyncio.new_event_loop = asyncio.events.new_event_loop = lambda: interrupt() or made()
 
 from quizkit.tutor.desk import Interrupted
-from quizkit.ui.typing import type_text
+from quizkit.ui.terminal.typing import type_text
 
 typed = ""
 try:
@@ -63,7 +63,7 @@ def test_an_interrupt_from_outside_gives_back_what_was_typed(terminal):
 
 
 WORDS = """
-from quizkit.ui.typing import type_text
+from quizkit.ui.terminal.typing import type_text
 
 typed = type_text(lambda: "> ", multiline=True, commands={})
 print("typed", ascii(typed.text))

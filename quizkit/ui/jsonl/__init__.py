@@ -1,0 +1,1 @@
+"""JSON lines in and out: front ends, agents and tests."""

@@ -1,0 +1,1 @@
+"""Lines of text in and out: pipes, logs and screen readers."""

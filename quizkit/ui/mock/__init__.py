@@ -1,0 +1,1 @@
+"""An interview on the screen, and its scorecard."""

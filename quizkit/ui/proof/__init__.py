@@ -1,0 +1,1 @@
+"""A proof on the screen: what was said beside what the run measured."""

@@ -1,0 +1,1 @@
+"""One page of the screen each, and the parts they are made of."""

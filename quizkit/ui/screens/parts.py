@@ -1,0 +1,183 @@
+"""What every screen is made of: its head, headings, notes, and the footer from the keymap."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from quizkit.bank import model
+from quizkit.tutor.desk import Moment
+from quizkit.tutor.verdict import Note
+from quizkit.ui.terminal import keymap
+from quizkit.ui.text.inline import inline
+from quizkit.words import Lang, say
+
+WIDEST = 100  # longer lines are hard to read, however wide the terminal is
+RIGHT, WRONG, PARTLY = "bold green", "bold red", "bold magenta"
+
+
+def kind(question: model.Question, lang: Lang) -> str:
+    """What is to be done: pick one or several, work out a number, ..."""
+    several = isinstance(question, model.Choice) and question.several
+    return say(f"ui.kind_{'several' if several else question.kind}", lang)
+
+
+def head(moment: Moment, plain: bool) -> RenderableType:
+    """Where we are: how many, which shelf, how hard, what kind; then what was said about it."""
+    question, lang = moment.question, moment.lang
+    facts = [question.topic, say(f"ui.level_{question.level}", lang), kind(question, lang)]
+    if moment.sure is not None:
+        facts.append(say("ui.is_sure" if moment.sure else "ui.is_unsure", lang))
+    if moment.flagged:
+        facts.append(say("ui.is_flagged", lang))
+    if plain:
+        key = "ui.number_of" if moment.total else "ui.number_open"
+        number = say(key, lang, number=moment.number, total=moment.total)
+        stop, comma = ("。", "，") if lang == "zh" else (". ", ", ")
+        return Text(f"{number}{stop}{comma.join(facts)}", overflow="fold")
+    number = f"{moment.number}/{moment.total}" if moment.total else f"{moment.number}"
+    line = Text(number, "bold", overflow="fold")
+    line.append("  " + "  ".join(facts), "not bold dim")
+    return Group(line, rule())
+
+
+def rule(title: str = "", style: str = "dim") -> RenderableType:
+    """A line across, in a character that is one column wide everywhere."""
+    return Rule(Text(title, style), characters="-", style=style, align="left")
+
+
+def section(title: str, *content: RenderableType) -> list[RenderableType]:
+    """A heading and what stands under it, a blank line above."""
+    return [Text(""), Text(title, "bold"), *content]
+
+
+def below(text: Text, by: int = 4) -> RenderableType:
+    """Text under what it is about, set in on every line that it takes."""
+    return Padding(text, (0, 0, 0, by), expand=False)
+
+
+def short(text: Text, columns: int) -> Text:
+    """The text on one line, cut to so many columns."""
+    line = Text(" ".join(text.plain.split()))
+    if line.cell_len > columns:
+        # Half of a wide character is a space, and none belongs before the dots.
+        line.truncate(max(0, columns - 1), overflow="crop")
+        line.rstrip()
+        line.append("…")
+    return line
+
+
+def bracketed(words: Sequence[str], lang: Lang) -> str:
+    """Words said in passing, in the language's own brackets."""
+    return f"（{'，'.join(words)}）" if lang == "zh" else f" ({', '.join(words)})"
+
+
+def colon(lang: Lang) -> str:
+    """The language's own colon."""
+    return "：" if lang == "zh" else ": "
+
+
+def note(said: Note, lang: Lang) -> str:
+    """A note's sentence."""
+    key, values = said
+    spoken: Mapping[str, object] = {
+        name: value[lang] if isinstance(value, model.Text) else value
+        for name, value in values.items()
+    }
+    return say(key, lang, **spoken)
+
+
+def numbered(
+    rows: Sequence[RenderableType],
+    signs: Sequence[tuple[str, str]] | None = None,
+    ticked: Sequence[bool] | None = None,
+    here: int | None = None,
+    first: int = 0,
+) -> RenderableType:
+    """A list with the digits that pick from it. Signs, ticks and the cursor stand before it."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    before = [each for each in (here, signs, ticked) if each is not None]
+    for _ in range(len(before) + 1):
+        grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for at, row in enumerate(rows):
+        cells: list[RenderableType] = []
+        if here is not None:
+            cells.append(Text(">" if at == here else " ", "bold"))
+        if signs is not None:
+            cells.append(Text(*signs[at]))
+        cells.append(Text(f"{first + at + 1})", "bold"))
+        if ticked is not None:
+            cells.append(Text("[x]" if ticked[at] else "[ ]", "bold" if ticked[at] else ""))
+        grid.add_row(*cells, row)
+    return grid
+
+
+def pairs(rows: Sequence[tuple[str, RenderableType]]) -> RenderableType:
+    """Names and what they are, side by side."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        grid.add_row(name, value)
+    return grid
+
+
+def said(moment: Moment, plain: bool) -> list[RenderableType]:
+    """The session's message, if it has one."""
+    if moment.message is None:
+        return []
+    return [Text(""), inline(note(moment.message, moment.lang), plain, "bold")]
+
+
+def footer(
+    state: keymap.State, lang: Lang, last: int, without: Collection[str] = ()
+) -> RenderableType:
+    """What can be pressed now, broken between commands and never inside one."""
+    return Footer(keymap.footer(state, lang, last, without=without))
+
+
+class Footer:
+    """Commands set one after the other; which of them fit on a line only the console knows."""
+
+    def __init__(self, items: Sequence[str]) -> None:
+        self.items = items
+
+    def __rich_console__(self, console: object, options: object) -> Sequence[RenderableType]:
+        """Lines no wider than the console."""
+        from rich.console import ConsoleOptions
+
+        assert isinstance(options, ConsoleOptions)
+        lines = [Text()]
+        for item in self.items:
+            key, _, label = item.partition(" ")
+            shown = Text(overflow="fold").append(key, "bold").append(f" {label}", "dim")
+            gap = "  " if lines[-1] else ""
+            if lines[-1] and lines[-1].cell_len + len(gap) + shown.cell_len > options.max_width:
+                lines.append(Text())
+                gap = ""
+            lines[-1].append(gap).append_text(shown)
+        return lines
+
+
+def help_screen(
+    state: keymap.State,
+    lang: Lang,
+    last: int,
+    manner: keymap.Manner = "keys",
+    without: Collection[str] = (),
+) -> RenderableType:
+    """Every key that means something now, with a sentence."""
+    rows: list[tuple[str, RenderableType]] = [
+        (key, Text(does, overflow="fold"))
+        for key, does in keymap.explained(state, lang, last, manner, without)
+    ]
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    return Group(Text(say("ui.help_title", lang), "bold"), Text(""), grid)

@@ -1,0 +1,138 @@
+"""A sum on the screen: what went in, what comes out, and with `explain` how."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from quizkit.calc.figure import Figure, Value
+from quizkit.calc.sheet import Input, Worked, option
+from quizkit.ui.pictures.chart import Chart
+from quizkit.ui.screens.amount import exact, human
+from quizkit.ui.screens.parts import colon
+from quizkit.ui.screens.report_screen import picture
+from quizkit.ui.screens.sum_page import default_words, input_words
+from quizkit.words import Lang, say
+
+_WIDE = 80  # columns from which on a label, a number and its digits stand side by side
+_UNITS = {"size": "bytes", "rate": "bytes/s", "speed": "FLOP/s"}
+
+
+def show(
+    console: Console,
+    worked: Worked,
+    charts: Sequence[Chart],
+    explain: bool,
+    lang: Lang,
+    plain: bool,
+) -> None:
+    """Print the whole screen."""
+    for part in _parts(worked, charts, explain, lang, plain, console.width):
+        console.print(part)
+
+
+def _parts(
+    worked: Worked,
+    charts: Sequence[Chart],
+    explain: bool,
+    lang: Lang,
+    plain: bool,
+    width: int,
+) -> Iterator[RenderableType]:
+    name = worked.sheet.name
+    yield Text.assemble((name, "bold"), "  ", say(f"calc.what_{name}", lang))
+    yield _title("inputs", lang)
+    rows = [_given(worked, each, lang) for each in worked.sheet.inputs if _said(worked, each)]
+    yield _rows(rows, lang, plain or width < _WIDE)
+    yield _title("results", lang)
+    figures = [each for each in worked.sheet.figures if each.name in worked.figures]
+    if explain:
+        for figure in figures:
+            yield from _explained(worked, figure, lang, plain)
+    else:
+        rows = [_result(worked, figure, lang) for figure in figures]
+        yield _rows(rows, lang, plain or width < _WIDE)
+    for chart in charts:
+        yield from picture(chart, width, lang)
+        if "W" in chart.kinds:
+            yield Text(say("calc.letters", lang), style="dim", overflow="fold")
+
+
+def _title(name: str, lang: Lang) -> Text:
+    return Text("\n" + say(f"calc.{name}", lang), "bold")
+
+
+def _said(worked: Worked, each: Input) -> bool:
+    """Whether an input says anything: what was left out and has no default does not."""
+    return each.name in worked.given or default_words(each, "en") != ""
+
+
+def _given(worked: Worked, each: Input, lang: Lang) -> tuple[Text, Text, Text]:
+    """An input: its option, its value, whether it is the default, and what it is."""
+    value = worked.inputs[each.name]
+    if isinstance(value, bool):
+        shown = say("calc.on" if value else "calc.off", lang)
+    elif each.kind == "time":
+        shown = exact(value, "", lang)
+    else:
+        shown = human(value, _UNITS.get(each.kind, ""), lang)
+    label = Text(option(each.name), overflow="fold")
+    about = input_words(worked.sheet, each, lang)
+    if each.name in worked.given:
+        return label, Text(shown, "bold", overflow="fold"), Text(about, "dim", overflow="fold")
+    shown += f"（{say('calc.is_default', lang)}）" if lang == "zh" else " (default)"
+    return label, Text(shown, overflow="fold"), Text(about, "dim", overflow="fold")
+
+
+def _result(worked: Worked, figure: Figure, lang: Lang) -> tuple[Text, Text, Text]:
+    """A figure: what it is, its value at a human size, and all its digits."""
+    value = worked.figures[figure.name]
+    shown, digits = human(value, figure.unit, lang), exact(value, figure.unit, lang)
+    label = say(f"figure.{worked.sheet.name}_{figure.name}", lang)
+    return (
+        Text(label, overflow="fold"),
+        Text(shown, "bold", overflow="fold"),
+        Text("" if digits == shown else digits, "dim", overflow="fold"),
+    )
+
+
+def _explained(worked: Worked, figure: Figure, lang: Lang, plain: bool) -> Iterator[RenderableType]:
+    yield _line(_result(worked, figure, lang), lang)
+    taken, filled = figure.taken(worked.values), figure.filled(worked.values)
+    lines = [f"{figure.name} = {taken}"]
+    result = _bare(worked.figures[figure.name])
+    if filled != taken:
+        lines.append(f"  = {filled}")
+    if filled != result:
+        lines.append(f"  = {result}")
+    for line in lines:
+        yield Padding(Text(line, overflow="fold"), (0, 0, 0, 4), expand=False)
+    source = say("calc.source", lang, source=figure.source)
+    style = "" if plain else "dim"
+    yield Padding(Text(source, style, overflow="fold"), (0, 0, 0 if plain else 1, 4), expand=False)
+
+
+def _bare(value: Value) -> str:
+    return exact(value, "", "en").replace(",", "") if not isinstance(value, list) else str(value)
+
+
+def _rows(rows: Sequence[tuple[Text, Text, Text]], lang: Lang, stacked: bool) -> RenderableType:
+    """Three columns, or a line each where columns are not wanted."""
+    if stacked:
+        return Text("\n").join(Text("  ") + _line(row, lang, indent="") for row in rows)
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for _ in range(3):
+        grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    return Padding(grid, (0, 0, 0, 2), expand=False)
+
+
+def _line(row: tuple[Text, Text, Text], lang: Lang, indent: str = "  ") -> Text:
+    label, value, rest = row
+    line = Text(indent, overflow="fold").append_text(label).append(colon(lang)).append_text(value)
+    if rest.plain:
+        line.append("，" if lang == "zh" else ", ").append_text(rest)
+    return line

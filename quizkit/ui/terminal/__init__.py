@@ -1,0 +1,1 @@
+"""A terminal as a screen: keys, typing, and the desk that asks there."""

@@ -1,0 +1,156 @@
+"""The learner's hand on a terminal: painted screens, keys that mean something, typed text."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import cast, get_args
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from quizkit.tutor.desk import Command, CommandName, Interrupted, Moment
+from quizkit.ui.screens.parts import footer, help_screen
+from quizkit.ui.screens.question_screen import question_screen
+from quizkit.ui.screens.verdict_screen import SECTIONS, Section, nothing_to_show, verdict_screen
+from quizkit.ui.terminal import keymap
+from quizkit.ui.terminal.draft import Draft
+from quizkit.ui.terminal.keymap import State
+from quizkit.ui.terminal.keys import Keyboard
+from quizkit.ui.terminal.screen import Screen
+from quizkit.ui.terminal.typing import type_text, typed_ahead
+from quizkit.words import say
+
+Press = tuple[str, int]
+"""What was pressed: the command, and the digit if it was one."""
+
+
+class Hand:
+    """One moment on the screen, and whatever is pressed or typed while it is there.
+
+    `notice` is a sentence above the footer, gone with the next key that does something.
+    """
+
+    def __init__(self, screen: Screen, keyboard: Keyboard, moment: Moment) -> None:
+        self.screen = screen
+        self.keyboard = keyboard
+        self.moment = moment
+        self.notice = ""
+        self.opened: Sequence[Section] = SECTIONS
+
+    def press(self, state: State, draft: Draft, last: int, prompt: str = "") -> Press | Command:
+        """Paint, then the next key that means something."""
+        with self.keyboard, self._line_ended(prompt):
+            self.keyboard.put_back(typed_ahead())
+            self._paint(state, draft, last, prompt)
+            while True:
+                key = self.keyboard.read()
+                if key == "eof":
+                    return Command("quit", draft=draft, unsent=draft.unsent)
+                if key == "redraw":
+                    self._paint(state, draft, last, prompt)
+                    continue
+                command = keymap.bound(state, key)
+                digit = int(key) if key in "0123456789" else 0
+                if command is None or digit > last:
+                    continue
+                if command not in ("reveal", "submit"):
+                    self.notice = ""
+                if command == "help":
+                    self._help(state, last)
+                    self._paint(state, draft, last, prompt)
+                elif command in get_args(CommandName):
+                    told = self._command(command, draft, digit)
+                    if told:
+                        return told
+                    self._paint(state, draft, last, prompt)
+                else:
+                    return command, digit
+
+    @contextmanager
+    def _line_ended(self, prompt: str) -> Generator[None]:
+        """Who interrupts leaves a line that has ended, for whatever is said then."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if prompt:
+                self.screen.add(Text(""))
+            raise
+
+    def _command(self, name: str, draft: Draft, digit: int = 0) -> Command | None:
+        """A command of the session; a grade brings its digit along, a flag a word.
+
+        None where it was thought better of: Ctrl-C at the flag's prompt ends the flag alone.
+        """
+        value: object = digit or None
+        if name == "flag" and not self.moment.flagged:
+            try:
+                value = self._flag()
+            except Interrupted:
+                return None
+        return Command(cast("CommandName", name), value, draft, draft.unsent)
+
+    def _help(self, state: State, last: int) -> None:
+        """The keys of this state, until one is pressed."""
+        lang = self.moment.lang
+        with self.keyboard:
+            key = "redraw"
+            while key == "redraw":
+                back = Text(say("ui.help_back", lang), "dim")
+                idle = nothing_to_show(self.moment)
+                told = help_screen(state, lang, last, without=idle)
+                self.screen.paint(told, Text(""), back)
+                key = self.keyboard.read()
+
+    def type(
+        self, state: State, draft: Draft, label: str, multiline: bool = False
+    ) -> str | Command:
+        """Paint, then let type; a chord gives the text back as the draft."""
+
+        def paint() -> None:
+            self._paint(state, draft, 0)
+
+        while True:
+            with self.keyboard:
+                paint()
+                typed = type_text(
+                    lambda: f"{label}> ",
+                    draft=draft.typed,
+                    multiline=multiline,
+                    commands=keymap.chords(),
+                    redraw=paint,
+                    cursor=draft.cursor,
+                )
+            if typed.command is None:
+                if typed.text.strip():  # what was said about the line before is past
+                    self.notice = ""
+                return typed.text
+            self.notice = ""
+            draft = draft.but(typed=typed.text, cursor=typed.cursor)
+            if typed.command == "help":
+                self._help(state, 0)
+            elif told := self._command(typed.command, draft):
+                return told
+
+    def _flag(self) -> str:
+        """A word on what is wrong with the question."""
+        asked = say("ui.flag_asked", self.moment.lang)
+        return type_text(lambda: f"{asked}> ", commands={}).text.strip()
+
+    def gives_up(self) -> bool:
+        """Handing in nothing asks back once: it counts as an answer."""
+        asked = say("ui.nothing_yet", self.moment.lang)
+        again, self.notice = self.notice == asked, asked
+        return again
+
+    def _paint(self, state: State, draft: Draft, last: int, prompt: str = "") -> None:
+        parts: list[RenderableType] = []
+        if state == "verdict":
+            parts.append(verdict_screen(self.moment, self.screen.width, opened=self.opened))
+        else:
+            parts.append(question_screen(self.moment, draft))
+        if state == "compose":
+            parts += [Text(""), Text(say("ui.compose", self.moment.lang), "dim")]
+        if self.notice:
+            parts += [Text(""), Text(self.notice, "bold")]
+        idle = nothing_to_show(self.moment)
+        parts += [Text(""), footer(state, self.moment.lang, last, idle)]
+        self.screen.paint(*parts, prompt=prompt)

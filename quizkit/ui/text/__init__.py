@@ -1,0 +1,1 @@
+"""Question prose as text for a terminal: Markdown, formulas, code, line breaks."""
