@@ -55,17 +55,19 @@ def test_every_path_is_there():
 
 def test_the_tree_matches_the_disk():
     tree = TEXT.split("## The rooms")[1].split("```")[1]
-    folder = Path()
+    above: list[str] = []
     for line in tree.strip().splitlines():
-        name = line.split()[0]
-        folder = Path(name) if not line.startswith(" ") else folder
-        path = ROOT / (folder if not line.startswith(" ") else folder / name)
-        assert path.exists(), path
+        above = [*above[: (len(line) - len(line.lstrip())) // 2], line.split()[0]]
+        assert ROOT.joinpath(*above).exists(), above
     package = tree.split("\nquestions/")[0]
     listed = set(re.findall(r"^  ([a-z_]+)(?:/|\.py) ", package, re.MULTILINE))
     rooms = {path.stem for path in (ROOT / "quizkit").iterdir() if path.name[0] not in "_."}
     helpers = {"interrupt", "near", "errors", "answer", "safe_file"}  # too small to be rooms
     assert listed == rooms - helpers
+    screens = {
+        path.name for path in (ROOT / "quizkit" / "ui").iterdir() if path.name[0] not in "_."
+    }
+    assert {*re.findall(r"^    ([a-z_]+)/ ", package, re.MULTILINE)} == screens
 
 
 def test_a_release_has_one_version():
