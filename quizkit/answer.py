@@ -73,7 +73,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class SessionEvent:
     """Something that happened beside the answers: an interview that began, paused, ended."""
 
     device: str

@@ -22,7 +22,7 @@ Value = str | int | bool | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Preference:
     """One thing that can be settled. `default` says its type too; None is a word or nothing.
 
     The word is one of the choices, or any where there are none; a `day` is a date.
@@ -37,20 +37,20 @@ class Setting:
     day: bool = False
 
 
-SETTINGS: Mapping[str, Setting] = {
+SETTINGS: Mapping[str, Preference] = {
     setting.name: setting
     for setting in (
-        Setting("lang", None, choices=("zh", "en"), variable="QUIZKIT_LANG"),
-        Setting("answer_in", None, choices=("zh", "en")),
-        Setting("level", 1, least=1, most=5),
-        Setting("plain", False),
-        Setting("bank", ()),
-        Setting("new_per_day", 20),
-        Setting("reviews_per_day", 100),
-        Setting("interview", None, day=True),
-        Setting("minutes", 30, most=1440),
-        Setting("interview_for", None),
-        Setting("interview_topics", ()),
+        Preference("lang", None, choices=("zh", "en"), variable="QUIZKIT_LANG"),
+        Preference("answer_in", None, choices=("zh", "en")),
+        Preference("level", 1, least=1, most=5),
+        Preference("plain", False),
+        Preference("bank", ()),
+        Preference("new_per_day", 20),
+        Preference("reviews_per_day", 100),
+        Preference("interview", None, day=True),
+        Preference("minutes", 30, most=1440),
+        Preference("interview_for", None),
+        Preference("interview_topics", ()),
     )
 }
 

@@ -176,3 +176,12 @@ def test_nothing_leaves_the_machine():
         if NETWORK & {name.split(".")[0] for name in imports(path)}
     }
     assert asking == set()  # ranks meet through torch's own store, on this machine
+
+
+def test_no_two_public_classes_share_a_name():
+    where: dict[str, list[str]] = {}
+    for path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and node.name[0] != "_":
+                where.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
+    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import started
 
-from quizkit.answer import PLACEMENT, UNDO, Answer, Event, counted, flagged
+from quizkit.answer import PLACEMENT, UNDO, Answer, SessionEvent, counted, flagged
 from quizkit.diary import Diary, erase
 from quizkit.diary import file as module
 from quizkit.errors import DiaryError
@@ -82,8 +82,8 @@ def test_what_is_written_is_read(tmp_path: Path):
 
 
 def test_events_lie_beside_the_answers(tmp_path: Path):
-    def event(session: str, name: str, **note: object) -> Event:
-        return Event(device="d2", at=AT, session=session, name=name, note=note)
+    def event(session: str, name: str, **note: object) -> SessionEvent:
+        return SessionEvent(device="d2", at=AT, session=session, name=name, note=note)
 
     begun = {"lang": "zh", "total": 60.0, "budget": 0.0, "scale": 1.0}
     card = {"verdict": "pass", "overall": 4.0, "best": 5.0}
@@ -135,7 +135,7 @@ def test_what_a_day_has_seen(tmp_path: Path):
         assert diary.asked_since(AT - timedelta(hours=40)) == (3, 0)
         assert diary.asked_since(AT + timedelta(hours=3)) == (0, 0)
         # What a placement asked is none of the day's, until it is asked again.
-        diary.log(Event(device="d", at=AT, session="placing", name=PLACEMENT, note={}))
+        diary.log(SessionEvent(device="d", at=AT, session="placing", name=PLACEMENT, note={}))
         diary.append(row("9", "a/placed", 1, session="placing"))
         diary.append(row("10", "a/again", 2, session="placing"))
         assert diary.asked_since(AT) == (1, 1)
@@ -459,7 +459,9 @@ def test_half_a_character_does_not_lose_the_rest_of_an_answer(tmp_path: Path):
     # A terminal in another encoding hands over what is no text; UTF-8 cannot hold it.
     with Diary(tmp_path / "diary.sqlite3") as diary:
         diary.append(answer("a", given={"text": "KV\udcc4\ud800块"}, note="flag: \udcff"))
-        diary.log(Event(device="d", at=AT, session="s", name="begin", note={"text": "\ud800"}))
+        diary.log(
+            SessionEvent(device="d", at=AT, session="s", name="begin", note={"text": "\ud800"})
+        )
         (kept,) = diary.answers()
         assert (kept.given, kept.note) == ({"text": "KV??块"}, "flag: ?")
         assert diary.events()[0].note == {"text": "?"}

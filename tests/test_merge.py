@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import started
 
-from quizkit.answer import UNDO, Answer, Event
+from quizkit.answer import UNDO, Answer, SessionEvent
 from quizkit.diary import Diary, Pages, backups, exchange, exported, imported, pages
 from quizkit.errors import DiaryError
 from quizkit.tutor.memory import Memory
@@ -31,8 +31,8 @@ def row(name: str, day: float, grade: int, device: str = "one", **more: Any) -> 
     )  # fmt: skip
 
 
-def happened(name: str, device: str = "one", session: str = "m", **note: object) -> Event:
-    return Event(device=device, at=START, session=session, name=name, note=note)
+def happened(name: str, device: str = "one", session: str = "m", **note: object) -> SessionEvent:
+    return SessionEvent(device=device, at=START, session=session, name=name, note=note)
 
 
 LAPTOP = [row("a", 0, 3), row("b", 9, 1), row("c", 12, 3, question="pp/y")]
@@ -47,7 +47,7 @@ CARD = {"verdict": "pass", "overall": 4.0, "best": 5.0, "a": 1}
 TALKS = [happened("start", "two", **BEGUN), happened("done", "two", card=CARD)]
 
 
-def written(path: Path, rows: list[Answer], events: list[Event] = []) -> Path:  # noqa: B006
+def written(path: Path, rows: list[Answer], events: list[SessionEvent] = []) -> Path:  # noqa: B006
     with Diary(path) as diary:
         for each in rows:
             diary.append(each)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import started
 
-from quizkit.answer import Answer, Event, counted, forgotten
+from quizkit.answer import Answer, SessionEvent, counted, forgotten
 from quizkit.bank.entry import entry
 from quizkit.bank.reader import Bank
 from quizkit.diary import Diary, Pages, exported, imported
@@ -134,7 +134,7 @@ def test_a_draft_from_before_does_not_come_back(diary: Diary, shipped: Bank):
     name = next(q.id for q in shipped.questions.values() if q.kind == "essay")
     question = shipped.questions[name]
     note = {"question": name, "text": "half"}
-    diary.log(Event(device="d", at=hours(1), session="s", name="unsent", note=note))
+    diary.log(SessionEvent(device="d", at=hours(1), session="s", name="unsent", note=note))
     diary.append(row("z", name, 2))
     forget(diary, question.topic, hours(3), "en")
     unsent = Unsent(diary, lambda: hours(4), "s")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import started
 
-from quizkit.answer import Answer, Event
+from quizkit.answer import Answer, SessionEvent
 from quizkit.diary import Diary
 from quizkit.mock.sitting import sittings
 from quizkit.tutor.memory import RECIPE, Memory
@@ -39,7 +39,7 @@ def home(tmp_path: Path) -> Path:
     with Diary(folder / "diary.sqlite3") as diary:
         for number in range(5):
             diary.append(answer(number))
-        diary.log(Event(device="d", at=AT, session="m", name="start", note=BEGUN))
+        diary.log(SessionEvent(device="d", at=AT, session="m", name="start", note=BEGUN))
     return folder
 
 
@@ -110,7 +110,7 @@ def test_spoilt_rows_break_no_other_command(home: Path):
     spoil(home, "update answers set at = 253402300799999 where id = 1")
     with Diary(home / "diary.sqlite3") as diary:
         for name in ("start", "done", "alive"):
-            diary.log(Event(device="d", at=AT, session="x", name=name, note={}))
+            diary.log(SessionEvent(device="d", at=AT, session="x", name=name, note={}))
     for words in (("due",), ("stats",), ("stats", "--json"), ("mock", "--history"), ("mock",)):
         done = run(home, *words)
         assert (done.returncode, "Traceback" in done.stderr) == (0, False)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from quizkit.calc.figure import Value, figure
 from quizkit.calc.memory import BYTES
-from quizkit.calc.sheet import CalcError, Input, Quiz, Sheet, Trap
+from quizkit.calc.sheet import CalcError, Calculator, Input, Quiz, SumTrap
 
 PAPER = "Korthikanti et al. 2022, Reducing Activation Recomputation (arXiv:2205.05198)"
 FLASH = "Dao et al., FlashAttention, NeurIPS 2022, section 3.1"
@@ -229,7 +229,7 @@ def _count(inputs: Mapping[str, Value | None], name: str) -> int:
     return int(value)
 
 
-SHEET = Sheet(
+SHEET = Calculator(
     "activations",
     inputs=[
         Input("layers"),
@@ -279,12 +279,12 @@ SHEET = Sheet(
             "tp": (2, 4, 8),
         },
         traps=(
-            Trap(
+            SumTrap(
                 "seq * batch * hidden * (34 + 5 * heads * seq / hidden) / tp",
                 "activations_all_divided",
             ),
-            Trap("seq * batch * hidden * (10 + 24 / tp)", "activations_no_core"),
-            Trap("seq * batch * hidden * (34 + 5 * heads * seq / hidden)", "activations_whole"),
+            SumTrap("seq * batch * hidden * (10 + 24 / tp)", "activations_no_core"),
+            SumTrap("seq * batch * hidden * (34 + 5 * heads * seq / hidden)", "activations_whole"),
         ),
         scale=1e6,
     ),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from math import ceil, log2
 
 from quizkit.calc.figure import Value, figure
-from quizkit.calc.sheet import CalcError, Input, Quiz, Sheet, Trap
+from quizkit.calc.sheet import CalcError, Calculator, Input, Quiz, SumTrap
 
 THAKUR = "Thakur, Rabenseifner & Gropp, IJHPCA 2005"
 RING = "Patarasuk & Yuan, JPDC 2009"
@@ -121,7 +121,7 @@ def divides(values: Mapping[str, Value | None]) -> None:
         raise CalcError("calc_node", ranks=ranks, node=node)
 
 
-SHEET = Sheet(
+SHEET = Calculator(
     "allreduce",
     inputs=[
         Input("bytes", "size", required=True),
@@ -155,9 +155,9 @@ SHEET = Sheet(
         "MB",
         draws={"bytes": (240_000_000, 480_000_000, 960_000_000), "ranks": (3, 4, 6, 8, 16)},
         traps=(
-            Trap("bytes * (ranks - 1) / ranks", "allreduce_one_half"),
-            Trap("2 * bytes * (ranks - 1)", "allreduce_whole_payload"),
-            Trap("2 * bytes / ranks", "allreduce_one_step"),
+            SumTrap("bytes * (ranks - 1) / ranks", "allreduce_one_half"),
+            SumTrap("2 * bytes * (ranks - 1)", "allreduce_whole_payload"),
+            SumTrap("2 * bytes / ranks", "allreduce_one_step"),
         ),
         scale=1e6,
     ),

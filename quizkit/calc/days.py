@@ -1,7 +1,7 @@
 """How long a training run takes: FLOPs of all tokens over FLOP/s of all GPUs."""
 
 from quizkit.calc.figure import Value, figure
-from quizkit.calc.sheet import Input, Quiz, Sheet, Trap
+from quizkit.calc.sheet import Calculator, Input, Quiz, SumTrap
 from quizkit.calc.transformer import (
     MEGATRON,
     attention_flops_per_token,
@@ -28,7 +28,7 @@ def days(total_flops: float, gpus: int, achieved: float) -> Value:
     return total_flops / (gpus * achieved) / SECONDS_PER_DAY
 
 
-SHEET = Sheet(
+SHEET = Calculator(
     "days",
     inputs=[
         Input("params", "number", 0, least=0),
@@ -56,8 +56,8 @@ SHEET = Sheet(
             "achieved": (400e12, 450e12),
         },
         traps=(
-            Trap("2 * params * tokens / (gpus * achieved) / 86400", "days_forward_only"),
-            Trap(
+            SumTrap("2 * params * tokens / (gpus * achieved) / 86400", "days_forward_only"),
+            SumTrap(
                 "(6 if recompute == 'full' else 8) * params * tokens / (gpus * achieved) / 86400",
                 "days_recompute",
             ),

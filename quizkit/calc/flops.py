@@ -1,7 +1,7 @@
 """FLOPs of a dense transformer, counted as the matrix products that one token goes through."""
 
 from quizkit.calc.figure import Value, figure
-from quizkit.calc.sheet import Input, Quiz, Sheet, Trap
+from quizkit.calc.sheet import Calculator, Input, Quiz, SumTrap
 from quizkit.calc.transformer import MEGATRON, PALM, heads_divide, sizes
 
 PRODUCTS = MEGATRON + ", eq. 3: a product costs 2mnk, the backward twice the forward"
@@ -144,7 +144,7 @@ def six_nd_error(six_nd_per_token: int, model_flops_per_token: int) -> Value:
     return six_nd_per_token / model_flops_per_token - 1
 
 
-SHEET = Sheet(
+SHEET = Calculator(
     "flops",
     inputs=[
         *sizes(required=True),
@@ -181,11 +181,11 @@ SHEET = Sheet(
             "vocab": (32000, 51200, 128256),
         },
         traps=(
-            Trap(
+            SumTrap(
                 "72 * layers * hidden ** 2 + 6 * hidden * vocab",
                 "flops_no_attention",
             ),
-            Trap(
+            SumTrap(
                 "24 * layers * hidden ** 2 + 4 * layers * hidden * seq + 2 * hidden * vocab",
                 "flops_forward_only",
             ),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from quizkit.calc.figure import Value, figure
-from quizkit.calc.sheet import CalcError, Input, Quiz, Sheet, Trap
+from quizkit.calc.sheet import CalcError, Calculator, Input, Quiz, SumTrap
 
 HEADS = "Ainslie et al., GQA, EMNLP 2023, section 2.2"
 LATENT = "DeepSeek-V2 (arXiv:2405.04434), table 1"
@@ -72,7 +72,7 @@ def _groups(inputs: Mapping[str, Value | None]) -> None:
         raise CalcError("calc_kv_groups", heads=heads, kv_heads=kv_heads)
 
 
-SHEET = Sheet(
+SHEET = Calculator(
     "kv",
     inputs=[
         Input("layers", required=True),
@@ -113,9 +113,9 @@ SHEET = Sheet(
             "batch": (8, 16, 32),
         },
         traps=(
-            Trap("2 * layers * heads * head_dim * seq * batch * 2", "kv_all_heads"),
+            SumTrap("2 * layers * heads * head_dim * seq * batch * 2", "kv_all_heads"),
             # One factor of two too few, whichever: the number alone cannot tell which.
-            Trap("2 * layers * kv_heads * head_dim * seq * batch", "kv_half"),
+            SumTrap("2 * layers * kv_heads * head_dim * seq * batch", "kv_half"),
         ),
         scale=1e9,
     ),

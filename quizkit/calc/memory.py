@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from quizkit.calc.figure import Value, figure
-from quizkit.calc.sheet import CalcError, Input, Quiz, Sheet, Trap
+from quizkit.calc.sheet import CalcError, Calculator, Input, Quiz, SumTrap
 
 ZERO = "Rajbhandari et al., ZeRO, SC 2020"
 BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
@@ -125,7 +125,7 @@ def _one_copy_in_fp32(inputs: Mapping[str, Value | None]) -> None:
         raise CalcError("calc_memory_master")
 
 
-SHEET = Sheet(
+SHEET = Calculator(
     "memory",
     inputs=[
         Input("params"),
@@ -156,9 +156,9 @@ SHEET = Sheet(
         "GB",
         draws={"params": (1.5e9, 7.5e9, 13e9, 70e9), "dp": (4, 8, 16, 32), "zero": (1, 2)},
         traps=(
-            Trap("16 * params", "memory_nothing_divided"),
-            Trap("16 * params / dp", "memory_all_divided"),
-            Trap(
+            SumTrap("16 * params", "memory_nothing_divided"),
+            SumTrap("16 * params / dp", "memory_all_divided"),
+            SumTrap(
                 "memory_model_states_bytes(params=params, dp=dp, zero=zero, master=False)",
                 "memory_no_master",
             ),

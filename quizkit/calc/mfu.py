@@ -1,7 +1,7 @@
 """Which share of the peak a training run uses: for the model (MFU), and of the hardware (HFU)."""
 
 from quizkit.calc.figure import Value, figure
-from quizkit.calc.sheet import Input, Quiz, Sheet, Trap
+from quizkit.calc.sheet import Calculator, Input, Quiz, SumTrap
 from quizkit.calc.transformer import (
     PALM,
     attention_flops_per_token,
@@ -34,7 +34,7 @@ def hfu(tokens_per_second: float, flops_per_token: float, gpus: int, peak: float
     return tokens_per_second * flops_per_token / (gpus * peak)
 
 
-SHEET = Sheet(
+SHEET = Calculator(
     "mfu",
     inputs=[
         Input("tokens_per_second", "number", least=0, required=True),
@@ -63,9 +63,9 @@ SHEET = Sheet(
             "params": (7e9, 13e9, 30e9),
         },
         traps=(
-            Trap("tokens_per_second * 2 * params / (gpus * peak)", "mfu_forward_only"),
-            Trap("tokens_per_second * 8 * params / (gpus * peak)", "mfu_recompute"),
-            Trap("tokens_per_second * 6 * params / (2 * gpus * peak)", "mfu_sparse_peak"),
+            SumTrap("tokens_per_second * 2 * params / (gpus * peak)", "mfu_forward_only"),
+            SumTrap("tokens_per_second * 8 * params / (gpus * peak)", "mfu_recompute"),
+            SumTrap("tokens_per_second * 6 * params / (2 * gpus * peak)", "mfu_sparse_peak"),
         ),
         scale=0.01,
     ),

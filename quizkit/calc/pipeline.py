@@ -18,7 +18,7 @@ from quizkit.calc.schedule.theory import (
     closed_makespan,
     closed_peak_live,
 )
-from quizkit.calc.sheet import CalcError, Input, Quiz, Sheet, Trap
+from quizkit.calc.sheet import CalcError, Calculator, Input, Quiz, SumTrap
 
 PLAYED = "played operation by operation"
 
@@ -197,7 +197,7 @@ def _plays(inputs: Mapping[str, Value | None]) -> None:
         raise CalcError("calc_endless")
 
 
-SHEET = Sheet(
+SHEET = Calculator(
     "pipeline",
     inputs=[
         Input("stages", required=True),
@@ -239,9 +239,9 @@ SHEET = Sheet(
         "%",
         draws={"stages": (4, 8, 16), "microbatches": (16, 24, 32, 64)},
         traps=(
-            Trap("(stages - 1) / microbatches", "pipeline_over_ideal"),
-            Trap("stages / (microbatches + stages - 1)", "pipeline_all_stages"),
-            Trap("(stages - 1) / (microbatches + stages)", "pipeline_slots"),
+            SumTrap("(stages - 1) / microbatches", "pipeline_over_ideal"),
+            SumTrap("stages / (microbatches + stages - 1)", "pipeline_all_stages"),
+            SumTrap("(stages - 1) / (microbatches + stages)", "pipeline_slots"),
         ),
         scale=0.01,
     ),

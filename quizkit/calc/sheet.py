@@ -35,7 +35,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Trap:
+class SumTrap:
     """A wrong formula of the inputs that people use, and the words key of what they forgot."""
 
     formula: str
@@ -49,7 +49,7 @@ class Quiz:
     figure: str
     unit: str
     draws: Mapping[str, tuple[int | float, ...]]
-    traps: tuple[Trap, ...] = ()
+    traps: tuple[SumTrap, ...] = ()
     scale: float = 1.0
     """How many of the figure's own units make one `unit`: 1e9 for GB of bytes."""
 
@@ -58,7 +58,7 @@ class Quiz:
 class Worked:
     """A sheet with its numbers in: every input (defaults too) and every figure there is."""
 
-    sheet: "Sheet"
+    sheet: "Calculator"
     inputs: Mapping[str, Value | None]
     given: frozenset[str]
     figures: Mapping[str, Value]
@@ -70,7 +70,7 @@ class Worked:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Calculator:
     """One calculator. `rules` look at all inputs and raise CalcError for what cannot be."""
 
     name: str

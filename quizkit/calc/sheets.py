@@ -5,7 +5,7 @@ from functools import cache
 from importlib import import_module
 
 from quizkit.calc.figure import Value
-from quizkit.calc.sheet import Sheet
+from quizkit.calc.sheet import Calculator
 from quizkit.errors import QuizkitError
 
 NAMES = (
@@ -22,7 +22,7 @@ NAMES = (
 
 
 @cache
-def sheet(name: str) -> Sheet:
+def sheet(name: str) -> Calculator:
     """The sheet of a calculator; its module is `quizkit.calc.<name>` and calls it SHEET."""
     return import_module(f"quizkit.calc.{name}").SHEET
 

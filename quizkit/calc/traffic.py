@@ -19,7 +19,7 @@ from quizkit.calc.links import (
     seconds,
     tp_seconds,
 )
-from quizkit.calc.sheet import CalcError, Input, Quiz, Sheet, Trap
+from quizkit.calc.sheet import CalcError, Calculator, Input, Quiz, SumTrap
 from quizkit.calc.transformer import RECOMPUTE
 
 ZERO = "Rajbhandari et al., ZeRO, SC 2020, section 7"
@@ -208,7 +208,7 @@ def shares(values: Mapping[str, Value | None]) -> None:
         raise CalcError("calc_heads_missing")
 
 
-SHEET = Sheet(
+SHEET = Calculator(
     "traffic",
     inputs=[
         Input("params", "number", required=True),
@@ -266,9 +266,9 @@ SHEET = Sheet(
             "zero": (1, 2, 3),
         },
         traps=(
-            Trap("(3 if zero < 3 else 2) * 2 * params * (dp - 1) / dp", "traffic_other_stage"),
-            Trap("2 * params * (dp - 1) / dp", "traffic_scatter_only"),
-            Trap("(2 if zero < 3 else 3) * 2 * params / dp", "traffic_own_shard"),
+            SumTrap("(3 if zero < 3 else 2) * 2 * params * (dp - 1) / dp", "traffic_other_stage"),
+            SumTrap("2 * params * (dp - 1) / dp", "traffic_scatter_only"),
+            SumTrap("(2 if zero < 3 else 3) * 2 * params / dp", "traffic_own_shard"),
         ),
         scale=1e9,
     ),

@@ -66,7 +66,7 @@ def calc(
         else:
             print_list(json, spoken, plain)
         return
-    from quizkit.cli.calc_run import Asked, find, print_page, run
+    from quizkit.cli.calc_run import SumAsked, find, print_page, run
 
     sheet = find(name)
     if usage:
@@ -76,4 +76,4 @@ def calc(
 
         raise typer.Exit(ask(sheet, context.args, json, plain, spoken))
     else:
-        run(Asked(sheet, context.args, explain, svg), json, spoken, plain)
+        run(SumAsked(sheet, context.args, explain, svg), json, spoken, plain)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from quizkit.calc.figure import Value
-from quizkit.calc.sheet import Input, Sheet, option
+from quizkit.calc.sheet import Calculator, Input, option
 from quizkit.cli.quantity import quantity, wanted
 from quizkit.errors import UsageError
 from quizkit.near import nearest
@@ -12,7 +12,7 @@ from quizkit.near import nearest
 COMMON = ("--json", "--explain", "--quiz", "--check", "--svg", "--lang", "--plain", "--help")
 
 
-def parsed(sheet: Sheet, words: Sequence[str]) -> dict[str, Value]:
+def parsed(sheet: Calculator, words: Sequence[str]) -> dict[str, Value]:
     """The inputs that `words` set, for example `--params 7.5B --dp 64 --no-master`."""
     flags: dict[str, tuple[Input, bool]] = {}
     for each in sheet.inputs:

@@ -14,7 +14,7 @@ from quizkit.bank.functions import is_number
 from quizkit.bank.model import Numeric, Text, Trap
 from quizkit.calc import sheets
 from quizkit.calc.figure import Figure, Value
-from quizkit.calc.sheet import CalcError, Quiz, Sheet, Worked, option
+from quizkit.calc.sheet import CalcError, Calculator, Quiz, Worked, option
 from quizkit.cli.calc_options import parsed
 from quizkit.cli.common import tell
 from quizkit.cli.laboratory import Laboratory
@@ -32,7 +32,7 @@ from quizkit.words import Lang, say
 _LANGS: tuple[Lang, Lang] = ("zh", "en")
 
 
-def ask(sheet: Sheet, words: Sequence[str], json: bool, plain: bool, lang: Lang) -> int:
+def ask(sheet: Calculator, words: Sequence[str], json: bool, plain: bool, lang: Lang) -> int:
     """Ask one question about the sheet; the answer is recorded like any other."""
     asked = question(sheet, parsed(sheet, words), Random(os.urandom(8)))  # noqa: S311
     place = open_desk(json, plain, lang)
@@ -58,7 +58,7 @@ def ask(sheet: Sheet, words: Sequence[str], json: bool, plain: bool, lang: Lang)
     return 0
 
 
-def question(sheet: Sheet, given: Mapping[str, Value], random: Random) -> Numeric:
+def question(sheet: Calculator, given: Mapping[str, Value], random: Random) -> Numeric:
     """The question about a sheet's figure; what was given stands, the rest is drawn."""
     quiz = sheet.quiz
     assert quiz is not None, sheet.name
@@ -97,7 +97,7 @@ def question(sheet: Sheet, given: Mapping[str, Value], random: Random) -> Numeri
     )
 
 
-def _drawn(sheet: Sheet, quiz: Quiz, given: Mapping[str, Value], random: Random) -> Worked:
+def _drawn(sheet: Calculator, quiz: Quiz, given: Mapping[str, Value], random: Random) -> Worked:
     """The sheet with the first of the shuffled draws that it takes."""
     choices = [[given[name]] if name in given else values for name, values in quiz.draws.items()]
     draws = [dict(zip(quiz.draws, values, strict=True)) for values in product(*choices)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from quizkit.calc import sheets
-from quizkit.calc.sheet import Sheet, Worked
+from quizkit.calc.sheet import Calculator, Worked
 from quizkit.cli.calc_options import COMMON, parsed
 from quizkit.errors import UsageError
 from quizkit.near import nearest
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SumAsked:
     """What was asked for; `words` are the calculator's own options, not yet looked at."""
 
-    sheet: Sheet
+    sheet: Calculator
     words: Sequence[str]
     explain: bool
     svg: Path | None
 
 
-def find(name: str) -> Sheet:
+def find(name: str) -> Calculator:
     """The calculator of that name. Raises UsageError with the nearest one."""
     if name.startswith("-"):
         from quizkit.cli.usage import unknown
@@ -41,7 +41,7 @@ def find(name: str) -> Sheet:
     return sheets.sheet(name)
 
 
-def run(asked: Asked, json: bool, lang: Lang, plain: bool) -> None:
+def run(asked: SumAsked, json: bool, lang: Lang, plain: bool) -> None:
     """Work it out and show it."""
     sheet = asked.sheet
     if asked.svg and sheet.name != "pipeline":
@@ -77,7 +77,7 @@ def print_list(json: bool, lang: Lang, plain: bool) -> None:
     console(is_plain(plain)).print(table(lang, is_plain(plain)))
 
 
-def print_page(sheet: Sheet, lang: Lang, plain: bool) -> None:
+def print_page(sheet: Calculator, lang: Lang, plain: bool) -> None:
     """What one calculator takes."""
     from quizkit.ui.screens.sum_page import page
     from quizkit.ui.terminal.console import console, is_plain

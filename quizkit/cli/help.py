@@ -13,7 +13,7 @@ from quizkit.cli.common import spoken
 from quizkit.words import say
 
 
-class Command(TyperCommand):
+class HelpedCommand(TyperCommand):
     """A command with its own help page."""
 
     def get_help(self, ctx: Any) -> str:
@@ -61,7 +61,7 @@ def dress(app: typer.Typer) -> None:
     """Give every command below `app` these manners."""
     app.info.cls = CommandGroup
     for command in app.registered_commands:
-        command.cls = Command
+        command.cls = HelpedCommand
     for group in app.registered_groups:
         assert group.typer_instance is not None
         group.cls = CommandGroup

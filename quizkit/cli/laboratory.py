@@ -10,7 +10,7 @@ from quizkit.bank.model import Bug, Question, Trace
 if TYPE_CHECKING:
     from quizkit.lab.bench import Bench
     from quizkit.lab.excerpt import Excerpt
-    from quizkit.proof.prove import Court
+    from quizkit.proof.prove import Prover
     from quizkit.proof.view import ProofView
     from quizkit.tutor.asked import Asked
 
@@ -19,14 +19,14 @@ _SOON = 0.4
 
 
 class Laboratory:
-    """One warm bench and one court for the session. Nothing is left when it is closed."""
+    """One warm bench and one prover for the session. Nothing is left when it is closed."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._useful = any(each.demo for each in entries)
         self._timer = Timer(_SOON, self._warm)
         self._timer.daemon = True
         self._bench: Bench | None = None
-        self._court: Court | None = None
+        self._court: Prover | None = None
 
     def __enter__(self) -> "Laboratory":
         return self
@@ -59,13 +59,13 @@ class Laboratory:
         if self._court is None:
             from quizkit.lab.catalogue import catalogue
             from quizkit.proof.kept import falling_back, shipped
-            from quizkit.proof.prove import Court, on_bench
+            from quizkit.proof.prove import Prover, on_bench
 
             self._warm()
             assert self._bench is not None
             demos = catalogue()
             run = falling_back(on_bench(self._bench, demos), shipped(demos))
-            self._court = Court(demos, run)
+            self._court = Prover(demos, run)
         return self._court.view(asked.question, asked.values, given)
 
     def _warm(self) -> None:

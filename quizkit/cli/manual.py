@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from quizkit.ui.screens.help_page import Help, Row
+from quizkit.ui.screens.help_page import Help, HelpRow
 from quizkit.words import Lang, say
 from quizkit.words.options import CHINESE
 
@@ -12,12 +12,12 @@ def manual(ctx: Any, lang: Lang) -> Help:
     """All that the help of the command says."""
     command = ctx.command
     every = [each for each in command.get_params(ctx) if not each.hidden]
-    rows: dict[str, list[Row]] = {"arguments": [], "options": [], "commands": []}
+    rows: dict[str, list[HelpRow]] = {"arguments": [], "options": [], "commands": []}
     for each in every:
         kind = "options" if each.param_type_name == "option" else "arguments"
-        rows[kind].append(Row(typed(each), about(each, lang)))
+        rows[kind].append(HelpRow(typed(each), about(each, lang)))
     for name, below in getattr(command, "commands", {}).items():
-        rows["commands"].append(Row(name, below.help.split("\n\n")[0]))
+        rows["commands"].append(HelpRow(name, below.help.split("\n\n")[0]))
     return Help(
         usage=say("usage.usage", lang, line=typed_so(ctx, lang)),
         about=command.help,

@@ -79,7 +79,7 @@ def prove(
     from quizkit.lab.report import Origin, Report
     from quizkit.proof.difference import compare
     from quizkit.proof.kept import falling_back, keeping, remembered, shipped
-    from quizkit.proof.prove import Court, Status, distinct, faults, on_lanes
+    from quizkit.proof.prove import Prover, Status, distinct, faults, on_lanes
     from quizkit.words import say
 
     spoken = language(lang)
@@ -95,17 +95,17 @@ def prove(
         missing = wanted if fresh else [each for each in wanted if each not in kept]
         with Lanes(lanes_for(len(missing))) as lanes:
             run = keeping(on_lanes(lanes, demos, missing, deadline), kept, fresh)
-            court = Court(demos, run if fresh else falling_back(run, record), faults=known)
+            prover = Prover(demos, run if fresh else falling_back(run, record), faults=known)
             for question in questions:
-                result = court.prove(question)
+                result = prover.prove(question)
                 results.append(result)
                 if not json:
                     _say_result(result, bool(ids), spoken)
                 if mutate and result.status == "proved":
-                    mutations.append(court.mutate(question, deep))
+                    mutations.append(prover.mutate(question, deep))
                     if not json:
                         _say_mutation(mutations[-1], spoken)
-    made = {s: each for s, each in court.reports.items() if isinstance(each, Report)}
+    made = {s: each for s, each in prover.reports.items() if isinstance(each, Report)}
     compared = (
         compare(_shipped_runs(questions, demos, known), made, record) if fresh and all_ else None
     )

@@ -56,7 +56,7 @@ def session(
     import os
     from datetime import UTC, datetime
 
-    from quizkit.answer import PLACEMENT, Event
+    from quizkit.answer import PLACEMENT, SessionEvent
     from quizkit.cli.laboratory import Laboratory
     from quizkit.diary import Diary
     from quizkit.paths import diary_file
@@ -84,7 +84,7 @@ def session(
             tell(say(done[0], lang, **done[1]))
             return
         if places:
-            mark = Event(
+            mark = SessionEvent(
                 device=diary.device,
                 at=datetime.now(UTC),
                 session=study.session,

@@ -1,6 +1,6 @@
 """The learner's diary: rows that are only added. Everything else is derived from them."""
 
-from quizkit.answer import Answer, Card, Event, Mode, Review, counted, flagged
+from quizkit.answer import Answer, Card, Mode, Review, SessionEvent, counted, flagged
 from quizkit.diary.book import Diary
 from quizkit.diary.exchange import LARGEST, copied, exported, imported, pages
 from quizkit.diary.file import backups, erase, exists
@@ -11,11 +11,11 @@ __all__ = [
     "Answer",
     "Card",
     "Diary",
-    "Event",
     "LeftOut",
     "Mode",
     "Pages",
     "Review",
+    "SessionEvent",
     "backups",
     "copied",
     "counted",

@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, TypeVar, cast
 
-from quizkit.answer import PLACEMENT, Answer, Card, Event, Review, forgotten
+from quizkit.answer import PLACEMENT, Answer, Card, Review, SessionEvent, forgotten
 from quizkit.diary.file import File
 from quizkit.diary.rows import (
     COLUMNS,
@@ -108,14 +108,14 @@ class Diary:
         query = f"select {_NAMES} from answers where question = ?"  # noqa: S608
         return forgotten(_usable(self._file.rows(query, (topic,)), answer_in)).get(topic)
 
-    def log(self, event: Event, *, hurried: bool = False) -> None:
+    def log(self, event: SessionEvent, *, hurried: bool = False) -> None:
         """Add what happened beside the answers. When this returns, it is on disk.
 
         What is `hurried` gives way to a lock at once: it comes again.
         """
         self._file.write(_LOG, [logged(event)], patience=_QUICK if hurried else None)
 
-    def events(self, session: str | None = None, name: str | None = None) -> list[Event]:
+    def events(self, session: str | None = None, name: str | None = None) -> list[SessionEvent]:
         """What happened in a session, or every event of a name, in the order they came."""
         wanted = {"session": session, "name": name}
         given = {column: value for column, value in wanted.items() if value is not None}
@@ -138,7 +138,7 @@ class Diary:
         return {each.session for each in self.events(name=PLACEMENT)}
 
     def take_in(
-        self, answers: Iterable[Answer], events: Iterable[Event]
+        self, answers: Iterable[Answer], events: Iterable[SessionEvent]
     ) -> tuple[int, int, Path | None]:
         """Add rows of another diary, all or none: so many answers and events were new.
 
@@ -155,7 +155,9 @@ class Diary:
                 return 0, 0, None
             kept = self._file.back_up("before-merge")
             # The first row of this name is this machine's own, whatever comes in afterwards.
-            name = Event(device=self.device, at=datetime.now(UTC), session="", name=_NAMED, note={})
+            name = SessionEvent(
+                device=self.device, at=datetime.now(UTC), session="", name=_NAMED, note={}
+            )
             own = [] if any(row[3] == _NAMED for row in seen) else [logged(name)]
             self._file.add(_LOG, own)
             self._file.add(_INSERT, taken)

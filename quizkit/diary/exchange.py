@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, cast
 
-from quizkit.answer import Answer, Event, counted
+from quizkit.answer import Answer, SessionEvent, counted
 from quizkit.diary.book import Diary
 from quizkit.diary.rows import COLUMNS, LeftOut, Pages, Table, UnusableError, answer_of, event_of
 from quizkit.errors import DiaryError
@@ -27,7 +27,7 @@ _DEEPEST = 32
 _AHEAD = timedelta(days=1)
 """By so much the clock of another machine may be fast."""
 
-Kind = TypeVar("Kind", Answer, Event)
+Kind = TypeVar("Kind", Answer, SessionEvent)
 
 
 def exported(pages: Pages) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _is_database(file: Path) -> bool:
         return False  # why it cannot be read is said where all of it is
 
 
-def _plain(row: Answer | Event) -> dict[str, Any]:
+def _plain(row: Answer | SessionEvent) -> dict[str, Any]:
     said = {each.name: getattr(row, each.name) for each in fields(row)}
     return said | {"at": cast("datetime", said["at"]).isoformat()}
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, cast
 
-from quizkit.answer import Answer, Event, Review
+from quizkit.answer import Answer, Review, SessionEvent
 
 Row = tuple[str | int | float | None, ...]
 Table = Literal["answers", "events"]
 
 COLUMNS: Mapping[Table, tuple[str, ...]] = {
     "answers": tuple(each.name for each in fields(Answer)),
-    "events": tuple(each.name for each in fields(Event)),
+    "events": tuple(each.name for each in fields(SessionEvent)),
 }
 
 # Reviews are planned a century ahead, and dates end with the year 9999.
@@ -115,7 +115,7 @@ class Pages:
     """
 
     answers: Sequence[Answer] = ()
-    events: Sequence[Event] = ()
+    events: Sequence[SessionEvent] = ()
     left_out: Sequence[LeftOut] = ()
     damage: str = ""
 
@@ -126,13 +126,13 @@ def answer_of(values: Mapping[str, Any]) -> Answer:
     return Answer(**values)
 
 
-def event_of(values: Mapping[str, Any]) -> Event:
+def event_of(values: Mapping[str, Any]) -> SessionEvent:
     """The event of these values, which are all there. Raises UnusableError."""
     _check(values, _TYPES["events"])
     _check(values["note"], _NOTES.get(values["name"], {}), "note.")
     if values["name"] == "done":
         _check(values["note"]["card"], _CARD, "note.card.")
-    return Event(**values)
+    return SessionEvent(**values)
 
 
 def answer_in(row: Sequence[object]) -> Answer:
@@ -146,7 +146,7 @@ def answer_in(row: Sequence[object]) -> Answer:
     return answer_of(values)
 
 
-def event_in(row: Sequence[object]) -> Event:
+def event_in(row: Sequence[object]) -> SessionEvent:
     """The event of a row of the file, its columns in order. Raises UnusableError."""
     values: dict[str, Any] = dict(zip(COLUMNS["events"], row, strict=True))
     values["at"] = moment(values["at"])
@@ -171,7 +171,7 @@ def packed(row: Answer) -> Row:
     return tuple(_storable(value) for value in values.values())
 
 
-def logged(row: Event) -> Row:
+def logged(row: SessionEvent) -> Row:
     """An event as the file has it."""
     note = json.dumps(row.note, ensure_ascii=False)
     values = row.device, milliseconds(row.at), row.session, row.name, note

@@ -32,7 +32,7 @@ p { margin: 0; } code { font-size: 92%; } pre { white-space: pre-wrap; margin: .
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class TopicSheet:
     """What is on the pages of one topic, each item one Markdown text."""
 
     title: str
@@ -48,7 +48,7 @@ def sheet(
     demos: Iterable[Demo],
     terms: Iterable[Term],
     lang: Lang,
-) -> Sheet:
+) -> TopicSheet:
     """As much of a topic as two pages hold. Questions and terms come most wanted first."""
     laws = [demo_words(demo, lang).law for demo in demos if demo.topic == topic.slug]
     numbers = [_number(each, lang) for each in questions if each.level in _LEVELS and each.say]
@@ -57,7 +57,7 @@ def sheet(
     kept = _fitting(notes, min(_CONVENTIONS, room))
     shown = _fitting(numbers, room - sum(map(_height, kept)))
     left = len(numbers) - len(shown) + len(notes) - len(kept)
-    return Sheet(topic.title[lang], laws, shown, kept, left)
+    return TopicSheet(topic.title[lang], laws, shown, kept, left)
 
 
 def shared_out(
@@ -84,7 +84,7 @@ def shared_out(
             for topic, each in found.items()}  # fmt: skip
 
 
-def text(found: Sheet, lang: Lang) -> str:
+def text(found: TopicSheet, lang: Lang) -> str:
     """The sheet as Markdown."""
     blocks = [f"# {found.title} · {say('export.sheet', lang)}"]
     for key, items in _parts(found):
@@ -94,7 +94,7 @@ def text(found: Sheet, lang: Lang) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def printed(sheets: Iterable[Sheet], lang: Lang) -> str:
+def printed(sheets: Iterable[TopicSheet], lang: Lang) -> str:
     """All sheets as one page of HTML that needs nothing else."""
     body: list[str] = []
     for found in sheets:
@@ -112,7 +112,7 @@ def printed(sheets: Iterable[Sheet], lang: Lang) -> str:
     return f'<!doctype html>\n<html lang="{spoken}">\n<head>\n{head}\n</head>\n<body>\n{lines}\n</body>\n</html>\n'  # noqa: E501
 
 
-def _parts(found: Sheet) -> Iterator[tuple[str, Sequence[str]]]:
+def _parts(found: TopicSheet) -> Iterator[tuple[str, Sequence[str]]]:
     parts = (("laws", found.laws), ("numbers", found.numbers), ("conventions", found.conventions))
     yield from ((f"export.{key}", items) for key, items in parts if items)
 

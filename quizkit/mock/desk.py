@@ -26,7 +26,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class OpenQuestion:
     """A question that is open, and the clock that runs on meanwhile.
 
     `keep` takes what is typed so far, as often as the desk likes; it is what a kill leaves behind.
@@ -62,7 +62,7 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class EssaySheet:
     """An essay to be held against its rubric, with what its keywords tick beforehand."""
 
     asked: Asked
@@ -83,7 +83,7 @@ class Ticks:
     confirmed: bool = True
 
 
-class Desk(Protocol):
+class InterviewDesk(Protocol):
     """Where the candidate sits. It decides nothing."""
 
     @property
@@ -99,7 +99,7 @@ class Desk(Protocol):
         """Say the opening; True once the clock may start."""
         ...
 
-    def meet(self, moment: Moment) -> Handed | Left:
+    def meet(self, moment: OpenQuestion) -> Handed | Left:
         """Put the question and wait, no longer than `moment.timer` has left."""
         ...
 
@@ -107,6 +107,6 @@ class Desk(Protocol):
         """The clock has stopped."""
         ...
 
-    def tick(self, sheet: Sheet) -> Ticks | Left:
+    def tick(self, sheet: EssaySheet) -> Ticks | Left:
         """Let the learner judge an essay."""
         ...

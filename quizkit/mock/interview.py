@@ -12,12 +12,12 @@ from quizkit.bank.mocks import Script, Station
 from quizkit.bank.model import Essay, Question
 from quizkit.diary import Diary
 from quizkit.errors import DiaryError
-from quizkit.mock.desk import Desk, Left, Moment, Opening, Sheet
+from quizkit.mock.desk import EssaySheet, InterviewDesk, Left, Opening, OpenQuestion
 from quizkit.mock.heard import route, shown, weigh
 from quizkit.mock.ledger import Ledger
 from quizkit.mock.printed import printed
 from quizkit.mock.scorecard import Mark, Scorecard, Spent, scorecard
-from quizkit.mock.sitting import Kept, Sitting, start_note
+from quizkit.mock.sitting import InterviewState, Kept, start_note
 from quizkit.mock.timer import Clock, face, lasted
 from quizkit.mock.typed import MisreadError, read
 from quizkit.tutor.asked import Asked, ask
@@ -33,7 +33,7 @@ class Interview:
         self,
         script: Script,
         questions: Mapping[str, Question],
-        desk: Desk,
+        desk: InterviewDesk,
         ledger: Ledger,
         message: Note | None = None,
     ) -> None:
@@ -75,7 +75,7 @@ class Interview:
         ledger.open(station)
         told = False
         while True:
-            moment = Moment(
+            moment = OpenQuestion(
                 asked=asked,
                 lang=lang,
                 number=number,
@@ -132,7 +132,7 @@ class Interview:
             question = asked.question
             assert isinstance(question, Essay)
             text = str(as_mapping(answers[station.id].given)["text"])
-            sheet = Sheet(
+            sheet = EssaySheet(
                 asked=asked,
                 lang=self.sitting.lang,
                 number=number,
@@ -191,7 +191,7 @@ class Interview:
 def begin(
     script: Script,
     diary: Diary,
-    desk: Desk,
+    desk: InterviewDesk,
     clock: Clock,
     lang: Lang,
     minutes: float | None = None,
@@ -201,7 +201,7 @@ def begin(
     if not desk.open(Opening(script, lang, minutes, script.pause_minutes)):
         return None
     now = clock.wall()
-    sitting = Sitting(
+    sitting = InterviewState(
         session=uuid4().hex,
         script=script.slug,
         lang=lang,

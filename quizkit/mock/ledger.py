@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from quizkit.answer import Answer, Event
+from quizkit.answer import Answer, SessionEvent
 from quizkit.bank.mocks import Station
 from quizkit.bank.model import Essay
 from quizkit.diary import Diary
@@ -13,7 +13,7 @@ from quizkit.errors import DiaryError
 from quizkit.mock.desk import Handed, Stop, Ticks
 from quizkit.mock.heard import Weighed
 from quizkit.mock.scorecard import Judge
-from quizkit.mock.sitting import Kept, Sitting
+from quizkit.mock.sitting import InterviewState, Kept
 from quizkit.mock.timer import Clock, Timer
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.grade import grade
@@ -27,7 +27,7 @@ HEARTBEAT = 5.0
 class Ledger:
     """The rows of one sitting, with the sitting and its timer kept in step."""
 
-    def __init__(self, diary: Diary, clock: Clock, sitting: Sitting) -> None:
+    def __init__(self, diary: Diary, clock: Clock, sitting: InterviewState) -> None:
         self.sitting = sitting
         self.timer = Timer(clock, sitting.total, sitting.budget, sitting.used, sitting.paused)
         self.draft = self._on_disk = sitting.draft
@@ -149,7 +149,7 @@ class Ledger:
 
     def _write(self, name: str, note: dict[str, Any], *, hurried: bool = False) -> None:
         session, at = self.sitting.session, self._clock.wall()
-        event = Event(device=self._device, at=at, session=session, name=name, note=note)
+        event = SessionEvent(device=self._device, at=at, session=session, name=name, note=note)
         self._diary.log(event, hurried=hurried)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast, get_args
 
-from quizkit.answer import Answer, Event
+from quizkit.answer import Answer, SessionEvent
 from quizkit.diary import Diary
 from quizkit.mock.desk import Stop
 from quizkit.mock.heard import Heard
@@ -70,7 +70,7 @@ class Kept:
 
 
 @dataclass(slots=True)
-class Sitting:
+class InterviewState:
     """The state of one interview; `last` is when it was last known to be going on."""
 
     session: str
@@ -96,12 +96,12 @@ class Sitting:
         return {name: Kept.of(answer).heard for name, answer in self.answers.items()}
 
 
-def start_note(sitting: Sitting) -> dict[str, Any]:
+def start_note(sitting: InterviewState) -> dict[str, Any]:
     """What the first row of an interview says."""
     return {name: getattr(sitting, name) for name in _START}
 
 
-def load(diary: Diary, session: str) -> Sitting:
+def load(diary: Diary, session: str) -> InterviewState:
     """The interview of a session that was started. Rows that say nothing are passed by."""
     start, *_ = diary.events(session=session, name="start")
     sitting = _begun(start)
@@ -118,7 +118,7 @@ def load(diary: Diary, session: str) -> Sitting:
     return sitting
 
 
-def sittings(diary: Diary) -> list[Sitting]:
+def sittings(diary: Diary) -> list[InterviewState]:
     """Every interview as it began, and its scorecard if it came to its end; the last one first."""
     cards = {event.session: event.note["card"] for event in diary.events(name="done")}
     every = [_begun(event) for event in diary.events(name="start")]
@@ -127,12 +127,12 @@ def sittings(diary: Diary) -> list[Sitting]:
     return every[::-1]
 
 
-def _begun(start: Event) -> Sitting:
+def _begun(start: SessionEvent) -> InterviewState:
     note = {name: start.note[name] for name in _START}
-    return Sitting(session=start.session, at=start.at, last=start.at, **note)
+    return InterviewState(session=start.session, at=start.at, last=start.at, **note)
 
 
-def _happened(sitting: Sitting, event: Event) -> None:
+def _happened(sitting: InterviewState, event: SessionEvent) -> None:
     note = event.note
     match event.name:
         case "shown":
@@ -151,7 +151,7 @@ def _happened(sitting: Sitting, event: Event) -> None:
     _take(sitting, event.at, note)
 
 
-def _take(sitting: Sitting, at: datetime, note: Mapping[str, Any]) -> None:
+def _take(sitting: InterviewState, at: datetime, note: Mapping[str, Any]) -> None:
     """Believe the row that is furthest on: neither the clock nor the pauses ever go back."""
     if "used" in note and note["used"] + note["paused"] >= sitting.used + sitting.paused:
         sitting.used, sitting.paused, sitting.last = note["used"], note["paused"], at

@@ -1,1 +1,1 @@
-"""The court: compares what a question claims with what a run measured."""
+"""The prover: compares what a question claims with what a run measured."""

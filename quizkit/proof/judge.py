@@ -25,7 +25,7 @@ ROUNDING = 1e-9  # a difference below this may be either, where a demo does not 
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class BoundRun:
     """One run of a proof: what was bound, and what came back."""
 
     bindings: Bindings
@@ -63,7 +63,7 @@ class Judged:
 class Judgement:
     """A proof's outcome: every run must have ended as declared, every claim as the key says."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[BoundRun, ...]
     claims: tuple[Judged, ...]
     reason: str = ""
 
@@ -73,7 +73,7 @@ class Judgement:
         return not self.reason and all(claim.holds for claim in self.claims)
 
 
-def judge(question: Question, runs: Sequence[Run], demo: Demo) -> Judgement:
+def judge(question: Question, runs: Sequence[BoundRun], demo: Demo) -> Judgement:
     """Hold a question's key against the runs of its proof."""
     reason = next((why for run in runs if (why := _outcome(question, run.report, demo))), "")
     if reason:
@@ -109,7 +109,7 @@ def statements(question: Question) -> Iterator[tuple[str, Role, Formula, Mapping
 
 
 def scope(
-    question: Question, run: Run, demo: Demo, replaced: Mapping[str, Formula] | None = None
+    question: Question, run: BoundRun, demo: Demo, replaced: Mapping[str, Formula] | None = None
 ) -> dict[str, Value]:
     """What names mean in a claim: metrics, arguments, ranks, outcome, parameters, the key."""
     report = run.report
@@ -153,7 +153,7 @@ def key_names(question: Question) -> dict[str, Formula | Value]:
 
 def _judged(
     question: Question,
-    runs: Sequence[Run],
+    runs: Sequence[BoundRun],
     demo: Demo,
     place: str,
     role: Role,
@@ -201,7 +201,7 @@ def _rounding(
     return None
 
 
-def _unmeasured(question: Question, claim: Formula, runs: Sequence[Run]) -> Text | None:
+def _unmeasured(question: Question, claim: Formula, runs: Sequence[BoundRun]) -> Text | None:
     """Why a claim rests on nothing that was measured, or nothing."""
     # How a run ended says something where a bug was planted; a healthy one has to finish anyway.
     if "outcome" in claim.names and question.proof and question.proof.broken:

@@ -13,7 +13,7 @@ from quizkit.bank.model import Cloze, Numeric, Order, Question, Text, Trace
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import lenient, parts_of, strict, without_slack
 from quizkit.proof.jointly import before, loose_together, ordered, places
-from quizkit.proof.judge import Role, Run, key_names, scope, statements
+from quizkit.proof.judge import BoundRun, Role, key_names, scope, statements
 from quizkit.proof.messages import where
 from quizkit.proof.number import loose_number
 from quizkit.proof.points import loose_points
@@ -23,7 +23,7 @@ from quizkit.proof.worlds import Scene, Search, names_of, truth_of
 _SENTINEL = ("index", "rank")
 
 
-def loose(question: Question, runs: Sequence[Run], demo: Demo) -> Iterator[Text]:
+def loose(question: Question, runs: Sequence[BoundRun], demo: Demo) -> Iterator[Text]:
     """What is wrong with each part of a key that what was measured does not hold."""
     scenes = [scene(question, run, demo) for run in runs]
     for place, role, claim, replaced in statements(question):
@@ -41,7 +41,7 @@ def loose(question: Question, runs: Sequence[Run], demo: Demo) -> Iterator[Text]
     yield from loose_together(question, scenes)
 
 
-def scene(question: Question, run: Run, demo: Demo) -> Scene:
+def scene(question: Question, run: BoundRun, demo: Demo) -> Scene:
     """What the names of a question's claims mean in a run, and which were measured."""
     how = run.report.how
     measured = {name for name in run.report.metrics if how.get(name) != "computed"}

@@ -7,7 +7,7 @@ from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Value
 from quizkit.bank.model import Cloze, Numeric, Question, Text, Trace
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.judge import Judged, Judgement, Run, key_names, scope
+from quizkit.proof.judge import BoundRun, Judged, Judgement, key_names, scope
 from quizkit.proof.measured import measured
 from quizkit.proof.said import both, plain
 from quizkit.proof.shows import written
@@ -58,7 +58,7 @@ def _wrong(question: Question, judgement: Judgement, judged: Judged, demo: Demo)
     return both("prove.key_differs" if numbers else "prove.claim_false", numbers=numbers, **said)
 
 
-def where(run: Run) -> str:
+def where(run: BoundRun) -> str:
     """The arguments of one run: what `at` bound, else what it was started with."""
     bound: Mapping[str, object] = run.bindings or run.report.args
     return ", ".join(f"{name}={show(value)}" for name, value in bound.items()) or "-"
@@ -73,7 +73,7 @@ def show(value: object) -> str:
     return str(value)
 
 
-def _numbers(question: Question, judged: Judged, run: Run, demo: Demo) -> str:
+def _numbers(question: Question, judged: Judged, run: BoundRun, demo: Demo) -> str:
     """`answer 0.375 · measured 0.272727`, for each name of the key that a claim compares."""
     if not isinstance(question, Numeric | Trace | Cloze):
         return ""

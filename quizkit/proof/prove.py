@@ -17,7 +17,7 @@ from quizkit.lab.demo import HANGING
 from quizkit.lab.lanes import Lanes
 from quizkit.lab.report import Report, Setting
 from quizkit.proof.exhibits import differs, evidence_problems, settings
-from quizkit.proof.judge import Judgement, Run, judge, key_names
+from quizkit.proof.judge import BoundRun, Judgement, judge, key_names
 from quizkit.proof.loose import loose
 from quizkit.proof.messages import told
 from quizkit.proof.mutate import mutants, without_break
@@ -144,7 +144,7 @@ def filled(wanted: Setting, demos: Mapping[str, Demo]) -> Setting:
 
 
 @dataclass
-class Court:
+class Prover:
     """Judges questions against runs; each distinct setting is run once."""
 
     demos: Mapping[str, Demo]
@@ -296,13 +296,13 @@ class Court:
             return []
         return differs(question, self.demos[question.evidence.demo], self._report)
 
-    def _judge(self, question: Question, runs: list[Run]) -> Judgement:
+    def _judge(self, question: Question, runs: list[BoundRun]) -> Judgement:
         assert question.proof is not None
         return judge(question, runs, self.demos[question.proof.demo])
 
-    def _runs(self, question: Question) -> Iterator[Run]:
+    def _runs(self, question: Question) -> Iterator[BoundRun]:
         for bindings in rows(question):
-            yield Run(bindings, self._report(setting(question, bindings)))
+            yield BoundRun(bindings, self._report(setting(question, bindings)))
 
     def _report(self, wanted: Setting) -> Report:
         wanted = filled(wanted, self.demos)

@@ -10,7 +10,7 @@ from quizkit.bank.functions import Number, Value, is_number
 from quizkit.bank.model import Cloze, Gap, Order, Question, Text
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report
-from quizkit.proof.judge import Judged, Judgement, Run, judge, key_names, scope, statements
+from quizkit.proof.judge import BoundRun, Judged, Judgement, judge, key_names, scope, statements
 from quizkit.proof.measured import measured, moments
 from quizkit.proof.parts import Parts, parts
 from quizkit.proof.setting import Bindings
@@ -68,7 +68,7 @@ def view(
     question: Question, bindings: Bindings, own: bool, report: Report, demo: Demo
 ) -> ProofView:
     """Hold one run against the key, for showing."""
-    run = Run(bindings, report)
+    run = BoundRun(bindings, report)
     judgement = judge(question, [run], demo)
     answer: Number | list[Number] | None = None
     values: dict[str, Value] = {}

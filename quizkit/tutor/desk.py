@@ -12,7 +12,7 @@ from quizkit.tutor.asked import Asked
 from quizkit.tutor.verdict import Note, Verdict
 from quizkit.words import Lang
 
-if TYPE_CHECKING:  # the first question does not wait for the court
+if TYPE_CHECKING:  # the first question does not wait for the prover
     from quizkit.proof.view import ProofView
 
 Phase = Literal["question", "verdict"]

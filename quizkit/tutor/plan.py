@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import NamedTuple
 
-from quizkit.tutor.plan_memory import AGAIN, GOOD, Fsrs, Trace
+from quizkit.tutor.plan_memory import AGAIN, GOOD, Fsrs, MemoryTrace
 
 _LEAST = 0.001
 """What adds less than this to the chance is not asked: the day is over sooner."""
@@ -24,7 +24,7 @@ class Hold(NamedTuple):
     that is all but the chance of knowing it anyway, which fades like what was answered right today.
     """
 
-    traces: tuple[tuple[float, Trace], ...]
+    traces: tuple[tuple[float, MemoryTrace], ...]
     last: float = 0.0
     met: bool = True
 
@@ -79,7 +79,7 @@ def asked(hold: Hold, day: float, model: Fsrs) -> Hold:
         right = sum(chance for chance, _ in hold.traces)
         return Hold(((right, model.first(GOOD)), (1 - right, model.first(AGAIN))), day)
     days = max(0.0, day - hold.last)
-    rights, wrongs = list[tuple[float, Trace]](), list[tuple[float, Trace]]()
+    rights, wrongs = list[tuple[float, MemoryTrace]](), list[tuple[float, MemoryTrace]]()
     for chance, trace in hold.traces:
         right = model.recall(trace.stability, days)
         rights.append((chance * right, model.after(trace, days, GOOD)))
@@ -87,7 +87,7 @@ def asked(hold: Hold, day: float, model: Fsrs) -> Hold:
     return Hold((*_one(rights), *_one(wrongs)), day)
 
 
-def _one(parts: Sequence[tuple[float, Trace]]) -> Iterator[tuple[float, Trace]]:
+def _one(parts: Sequence[tuple[float, MemoryTrace]]) -> Iterator[tuple[float, MemoryTrace]]:
     """Ways to the same answer as one: else there would be twice as many after each."""
     total = sum(chance for chance, _ in parts)
     if len(parts) == 1:
@@ -95,7 +95,7 @@ def _one(parts: Sequence[tuple[float, Trace]]) -> Iterator[tuple[float, Trace]]:
     elif total > 0:
         stability = sum(chance * log(trace.stability) for chance, trace in parts) / total
         difficulty = sum(chance * trace.difficulty for chance, trace in parts) / total
-        yield total, Trace(exp(stability), difficulty)
+        yield total, MemoryTrace(exp(stability), difficulty)
 
 
 def ranked(

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 from quizkit.bank.entry import Entry
 from quizkit.bank.model import Kind
 from quizkit.tutor.memory import TARGETS
-from quizkit.tutor.plan_memory import AGAIN, WEIGHTS, Fsrs, Trace
+from quizkit.tutor.plan_memory import AGAIN, WEIGHTS, Fsrs, MemoryTrace
 from quizkit.words import Lang
 
 ENOUGH = 10
@@ -90,7 +90,7 @@ def chances(firsts: Iterable[tuple[str, bool]]) -> Callable[[str], float]:
 
 def later(answers: Iterable[tuple[str, float, int]]) -> list[Recalled]:
     """What the answers (question, day, grade), as they came, show of forgetting."""
-    model, held = Fsrs(), dict[str, tuple[Trace, float]]()
+    model, held = Fsrs(), dict[str, tuple[MemoryTrace, float]]()
     found: list[Recalled] = []
     for question, day, grade in answers:
         if question in held:

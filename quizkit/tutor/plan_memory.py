@@ -19,7 +19,7 @@ _LEAST = 0.001
 AGAIN, HARD, GOOD, EASY = 1, 2, 3, 4
 
 
-class Trace(NamedTuple):
+class MemoryTrace(NamedTuple):
     """What an answer leaves behind: for how many days, and how hard it is to make that more."""
 
     stability: float
@@ -52,21 +52,23 @@ class Fsrs:
         """The chance of a right answer so many days after the last one."""
         return (1 + self._factor * days / stability) ** self._power
 
-    def first(self, grade: int) -> Trace:
+    def first(self, grade: int) -> MemoryTrace:
         """What the first answer leaves."""
         w = self._w
-        return Trace(max(_LEAST, w[grade - 1]), _within(w[4] - exp(w[5] * (grade - 1)) + 1))
+        return MemoryTrace(max(_LEAST, w[grade - 1]), _within(w[4] - exp(w[5] * (grade - 1)) + 1))
 
-    def after(self, trace: Trace, days: float, grade: int) -> Trace:
+    def after(self, trace: MemoryTrace, days: float, grade: int) -> MemoryTrace:
         """What an answer leaves that comes so many days after the last one."""
-        return Trace(self.stability(trace, days, grade), self._difficulty(trace.difficulty, grade))
+        return MemoryTrace(
+            self.stability(trace, days, grade), self._difficulty(trace.difficulty, grade)
+        )
 
-    def stability(self, trace: Trace, days: float, grade: int) -> float:
+    def stability(self, trace: MemoryTrace, days: float, grade: int) -> float:
         """The half of that which a chance goes by."""
         found = self._sooner(trace, grade) if days < 1 else self._later(trace, days, grade)
         return max(_LEAST, found)
 
-    def _later(self, trace: Trace, days: float, grade: int) -> float:
+    def _later(self, trace: MemoryTrace, days: float, grade: int) -> float:
         w, (stability, difficulty) = self._w, trace
         missing = 1 - self.recall(stability, days)
         if grade == AGAIN:
@@ -76,7 +78,7 @@ class Fsrs:
         times = w[15] if grade == HARD else w[16] if grade == EASY else 1.0
         return stability * (1 + more * times)
 
-    def _sooner(self, trace: Trace, grade: int) -> float:
+    def _sooner(self, trace: MemoryTrace, grade: int) -> float:
         """On the same day."""
         w = self._w
         times = exp(w[17] * (grade - 3 + w[18])) * trace.stability ** -w[19]

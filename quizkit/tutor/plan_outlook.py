@@ -27,7 +27,7 @@ from quizkit.tutor.plan_evidence import (
     usual,
     within_reason,
 )
-from quizkit.tutor.plan_memory import Fsrs, Trace
+from quizkit.tutor.plan_memory import Fsrs, MemoryTrace
 from quizkit.tutor.plan_weights import Weigh, alike
 from quizkit.words import Lang
 
@@ -254,7 +254,7 @@ def _spread(entries: Iterable[Entry], level: int) -> list[Entry]:
 def _hold(card: Card, now: datetime) -> Hold:
     # A clock that was set back makes no answer come after now.
     return Hold(
-        ((1.0, Trace(card.stability, card.difficulty)),), -max(0.0, (now - card.last) / _DAY)
+        ((1.0, MemoryTrace(card.stability, card.difficulty)),), -max(0.0, (now - card.last) / _DAY)
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 
 from quizkit.answer import Answer
-from quizkit.tutor.plan_memory import AGAIN, Fsrs, Trace
+from quizkit.tutor.plan_memory import AGAIN, Fsrs, MemoryTrace
 
 RECENT = timedelta(days=30)
 
@@ -41,7 +41,7 @@ def retention(
     A review is the first answer of a day to a question met on an earlier one: what was asked an
     hour ago says nothing of memory. An interview's answers are none, but they move the memory.
     """
-    model, held = Fsrs(), dict[str, tuple[Trace, datetime, date]]()
+    model, held = Fsrs(), dict[str, tuple[MemoryTrace, datetime, date]]()
     every, recent = Retention(), Retention()
     for row in answers:
         if row.grade is None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from quizkit.answer import Answer, Event
+from quizkit.answer import Answer, SessionEvent
 from quizkit.bank.model import Essay, Question
 from quizkit.diary import Diary
 from quizkit.errors import DiaryError
@@ -65,5 +65,5 @@ class Unsent:
             note = {"question": question.id, "text": text.strip()}
             at, device = self._clock(), self._diary.device
             self._diary.log(
-                Event(device=device, at=at, session=self._session, name=_NAME, note=note)
+                SessionEvent(device=device, at=at, session=self._session, name=_NAME, note=note)
             )

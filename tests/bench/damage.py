@@ -21,7 +21,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from quizkit.answer import Answer, Event
+from quizkit.answer import Answer, SessionEvent
 from quizkit.diary import Diary
 
 sys.path.append(str(Path(__file__).parents[1] / "start"))
@@ -87,7 +87,7 @@ def written(path: Path, rows: int = 300) -> None:
                 notes.append(("done", {"card": card}))
             for n, (name, note) in enumerate(notes):
                 at = _START + timedelta(seconds=n)
-                diary.log(Event(device="d1", at=at, session=session, name=name, note=note))
+                diary.log(SessionEvent(device="d1", at=at, session=session, name=name, note=note))
 
 
 def _flipped(data: bytearray, dice: random.Random) -> None:

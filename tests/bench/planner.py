@@ -60,7 +60,7 @@ from quizkit.bank.model import Kind
 from quizkit.tutor.memory import AGAIN, GOOD, TARGETS
 from quizkit.tutor.plan import Hold, Task, ranked, unmet
 from quizkit.tutor.plan_evidence import chances, fitted, later
-from quizkit.tutor.plan_memory import WEIGHTS, Fsrs, Trace
+from quizkit.tutor.plan_memory import WEIGHTS, Fsrs, MemoryTrace
 
 QUESTIONS, TOPICS = 300, 10
 KINDS: dict[Kind, int] = {
@@ -107,7 +107,7 @@ class FsrsLearner:
         ]
         self._model = Fsrs(tuple(weights))
         self._known = {name: (self._model.first(GOOD), start) for name in known}
-        self._held: dict[int, tuple[Trace, float]] = {}
+        self._held: dict[int, tuple[MemoryTrace, float]] = {}
 
     def recall(self, name: int, day: float) -> float:
         held = self._held.get(name) or self._known.get(name)
@@ -187,7 +187,7 @@ class Seen:
     topics: list[int]
     seconds: list[float]
     reviews: list[tuple[int, float, int]] = field(default_factory=list)
-    cards: dict[int, tuple[Trace, float]] = field(default_factory=dict)
+    cards: dict[int, tuple[MemoryTrace, float]] = field(default_factory=dict)
     """As quizkit keeps them, by FSRS's default weights."""
     steps: dict[int, tuple[int, float]] = field(default_factory=dict)
 

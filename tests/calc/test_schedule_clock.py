@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 
 from quizkit.calc.schedule import Costs, Op, Order, order, place, simulate
-from quizkit.calc.schedule.placement import SCHEDULES, Name, Placement
+from quizkit.calc.schedule.placement import SCHEDULES, Name, StagePlacement
 
 
-def slow_clock(orders: Order, placement: Placement, costs: Costs) -> list[list[Fraction]]:
+def slow_clock(orders: Order, placement: StagePlacement, costs: Costs) -> list[list[Fraction]]:
     """When each operation ends; of an overlapped pair both end when the second does."""
     ends: dict[Op, Fraction] = {}
     changed = True
@@ -49,7 +49,7 @@ def length(op: Op, costs: Costs, rank: int) -> Fraction:
     return Fraction(each[op[0][0]]) * Fraction(costs.slowness[rank])
 
 
-def arrival(op: Op, ends: dict[Op, Fraction], placement: Placement, costs: Costs) -> Fraction:
+def arrival(op: Op, ends: dict[Op, Fraction], placement: StagePlacement, costs: Costs) -> Fraction:
     kind, stage, i = same(op)
     if kind == "F" and placement.follows(stage):
         source = stage - 1
@@ -73,7 +73,7 @@ def paired(orders: Order, draw: random.Random) -> Order:
     return found
 
 
-def agree(orders: Order, placement: Placement, draw: random.Random) -> None:
+def agree(orders: Order, placement: StagePlacement, draw: random.Random) -> None:
     costs = Costs(
         forward=draw.randint(1, 9),
         backward_input=draw.randint(0, 9),

@@ -6,28 +6,28 @@ from pathlib import Path
 import pytest
 
 from quizkit.calc.schedule import Costs, Op, Order, order, peak_live, place, simulate
-from quizkit.calc.schedule.placement import SCHEDULES, Name, Placement
+from quizkit.calc.schedule.placement import SCHEDULES, Name, StagePlacement
 from quizkit.calc.schedule.reader import parse, read
 from quizkit.calc.sheet import CalcError
 
 
-def refused(orders: Order, placement: Placement) -> str:
+def refused(orders: Order, placement: StagePlacement) -> str:
     with pytest.raises(CalcError) as caught:
         simulate(orders, placement, Costs())
     return str(caught.value)
 
 
-def written(path: Path, text: str, placement: Placement) -> Order:
+def written(path: Path, text: str, placement: StagePlacement) -> Order:
     path.write_text(text, encoding="utf-8")
     return parse(read(str(path)), placement)
 
 
-def played(path: Path, placement: Placement) -> None:
+def played(path: Path, placement: StagePlacement) -> None:
     lines = read(str(path))
     simulate(parse(lines, placement), placement, Costs(), lines.where)
 
 
-def text(orders: Order, placement: Placement) -> str:
+def text(orders: Order, placement: StagePlacement) -> str:
     lines = (
         " ".join(placement.name(op) + ("+" if op[0] == "F+" else "") for op in ops)
         for ops in orders
@@ -206,7 +206,7 @@ def test_what_is_played_keeps_every_dependency(schedule: Name) -> None:
     assert 0 < accepted < 300
 
 
-def possible(orders: Order, placement: Placement) -> bool:
+def possible(orders: Order, placement: StagePlacement) -> bool:
     """Whether an order can run at all, decided the slow way: repeat until nothing moves."""
     done: set[Op] = set()
     at = [0] * len(orders)
@@ -227,7 +227,7 @@ def possible(orders: Order, placement: Placement) -> bool:
     return all(end == len(ops) for end, ops in zip(at, orders, strict=True))
 
 
-def needs(op: Op, placement: Placement) -> set[Op]:
+def needs(op: Op, placement: StagePlacement) -> set[Op]:
     kind, stage, microbatch = op
     if kind in ("F", "F+"):
         return {("F", stage - 1, microbatch)} if placement.follows(stage) else set()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quizkit.calc.schedule import Costs, Op, Order, order, peak_live, place, simulate
-from quizkit.calc.schedule.placement import Name, Placement
+from quizkit.calc.schedule.placement import Name, StagePlacement
 from quizkit.calc.sheet import CalcError
 
 pytestmark = pytest.mark.demo
@@ -199,7 +199,7 @@ def breakages(line: list[Op], draw: random.Random) -> list[list[Op]]:
     return [line[:at] + line[at + 1 :], [*line[: at + 1], *line[at:]], swapped]
 
 
-def plays(orders: Order, placement: Placement) -> bool:
+def plays(orders: Order, placement: StagePlacement) -> bool:
     try:
         simulate(orders, placement, Costs())
     except CalcError:

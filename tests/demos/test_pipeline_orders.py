@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.calc.schedule import Costs, Placement, simulate
+from quizkit.calc.schedule import Costs, StagePlacement, simulate
 from quizkit.calc.sheet import CalcError
 from quizkit.lab.catalogue import find
 
@@ -68,7 +68,7 @@ def text(orders: Order, between: str = " / ") -> str:
 def makespan(orders: Order, microbatches: int) -> float | None:
     """What the calculator's simulator says; None for a deadlock."""
     stages = len(orders)
-    placement = Placement(stages, microbatches, tuple(range(stages)))
+    placement = StagePlacement(stages, microbatches, tuple(range(stages)))
     ops = [[(kind, stage, i) for kind, i in line] for stage, line in enumerate(orders)]
     try:
         return simulate(ops, placement, Costs(1, 1, 1)).makespan

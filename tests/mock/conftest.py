@@ -11,7 +11,7 @@ from quizkit.bank.mocks import Script, read_mock
 from quizkit.bank.model import Choice, Problem
 from quizkit.bank.reader import Bank
 from quizkit.diary import Diary
-from quizkit.mock.desk import Handed, Left, Moment, Opening, Sheet, Stop, Ticks
+from quizkit.mock.desk import EssaySheet, Handed, Left, Opening, OpenQuestion, Stop, Ticks
 from quizkit.mock.interview import Interview, begin, resume
 from quizkit.mock.ledger import Ledger
 from quizkit.mock.sitting import load, sittings
@@ -160,8 +160,8 @@ class HandClock:
         self.seconds += seconds
 
 
-Step = Handed | Left | str | Callable[[Moment], Handed | Left | str]
-Judgement = Ticks | Left | Callable[[Sheet], Ticks | Left]
+Step = Handed | Left | str | Callable[[OpenQuestion], Handed | Left | str]
+Judgement = Ticks | Left | Callable[[EssaySheet], Ticks | Left]
 
 
 class PlannedDesk:
@@ -171,8 +171,8 @@ class PlannedDesk:
         self.clock = clock
         self.steps = [*steps]
         self.judgements: list[Judgement] = []
-        self.moments: list[Moment] = []
-        self.sheets: list[Sheet] = []
+        self.moments: list[OpenQuestion] = []
+        self.sheets: list[EssaySheet] = []
         self.stops: list[Stop] = []
         self.interactive = False
 
@@ -182,7 +182,7 @@ class PlannedDesk:
     def open(self, opening: Opening) -> bool:
         return True
 
-    def meet(self, moment: Moment) -> Handed | Left:
+    def meet(self, moment: OpenQuestion) -> Handed | Left:
         self.moments.append(moment)
         seconds, step = self.steps.pop(0)
         self.clock.pass_(seconds)
@@ -193,7 +193,7 @@ class PlannedDesk:
     def stopped(self, why: Stop, lang: Lang) -> None:
         self.stops.append(why)
 
-    def tick(self, sheet: Sheet) -> Ticks | Left:
+    def tick(self, sheet: EssaySheet) -> Ticks | Left:
         self.sheets.append(sheet)
         if not self.judgements:
             return Ticks(sheet.points, sheet.vetoes)
@@ -219,16 +219,16 @@ class Room:
         self.clock = HandClock()
 
     @staticmethod
-    def right(moment: Moment) -> str:
+    def right(moment: OpenQuestion) -> str:
         """The right answer to the bubble that was drawn."""
         values = moment.asked.values
         return str((values["p"] - 1) / (values["m"] + values["p"] - 1))
 
     @staticmethod
-    def picks(*texts: str) -> Callable[[Moment], str]:
+    def picks(*texts: str) -> Callable[[OpenQuestion], str]:
         """The displayed numbers of options, by their English text."""
 
-        def step(moment: Moment) -> str:
+        def step(moment: OpenQuestion) -> str:
             question = moment.asked.question
             assert isinstance(question, Choice)
             shown = [question.options[at].text.en for at in moment.asked.order]

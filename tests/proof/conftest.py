@@ -1,4 +1,4 @@
-"""Questions and runs for the court: YAML through the reader, reports as a bench brings them."""
+"""Questions and runs for the prover: YAML through the reader, reports as a bench brings them."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -12,23 +12,23 @@ from quizkit.bank.reader import Bank
 from quizkit.bank.template import template
 from quizkit.lab.bench import Bench
 from quizkit.lab.catalogue import catalogue
-from quizkit.proof.prove import Court, on_bench
+from quizkit.proof.prove import Prover, on_bench
 
 pytestmark = pytest.mark.demo
 
 
 @pytest.fixture(scope="module")
-def court() -> Iterator[Court]:
+def prover() -> Iterator[Prover]:
     demos = catalogue()
     with Bench() as bench:
-        yield Court(demos, on_bench(bench, demos))
+        yield Prover(demos, on_bench(bench, demos))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_draft_holds_against_its_run_as_it_stands(court: Court, kind: Kind, tmp_path: Path):
+def test_a_draft_holds_against_its_run_as_it_stands(prover: Prover, kind: Kind, tmp_path: Path):
     (tmp_path / "pp").mkdir()
     (tmp_path / "pp" / "draft.yaml").write_text(template(kind), encoding="utf-8")
-    result = court.prove(Bank.load(tmp_path).questions["pp/draft"])
+    result = prover.prove(Bank.load(tmp_path).questions["pp/draft"])
     assert result.status == "proved", result.reasons
 
 

@@ -11,7 +11,7 @@ from quizkit.errors import UsageError
 from quizkit.lab.catalogue import Demo, catalogue
 from quizkit.lab.report import Event, Failure, Report, Setting, Timeline
 from quizkit.proof.exhibits import differs, evidence_problems, recorded, settings
-from quizkit.proof.prove import Court
+from quizkit.proof.prove import Prover
 
 from .conftest import Brings, Read
 
@@ -87,12 +87,12 @@ def test_a_run_that_shows_nothing_of_the_kind_is_told(
 
 def test_prove_fails_where_a_run_no_longer_shows_the_evidence(question: Read, brings: Brings):
     now = replace(brings(), timeline=timeline())
-    court = Court(catalogue(), lambda _: now)
+    prover = Prover(catalogue(), lambda _: now)
     asked = question(QUESTION)
     asked = replace(asked, exhibits=recorded(asked, catalogue()["pipeline"], lambda _: now))
-    assert court.prove(asked).status == "proved"
+    assert prover.prove(asked).status == "proved"
     other = replace(asked, exhibits=(Exhibit("log", "rank 0  F0  B1\nrank 1  F0"),))
-    failed = court.prove(other)
+    failed = prover.prove(other)
     assert failed.status == "failed"
     assert "no longer shows these log" in failed.reasons[0].en
 

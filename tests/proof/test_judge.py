@@ -9,7 +9,7 @@ import pytest
 from quizkit.bank.model import Question
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report
-from quizkit.proof.judge import Run, judge
+from quizkit.proof.judge import BoundRun, judge
 from quizkit.proof.messages import told
 
 Read = Callable[[str], Question]
@@ -30,7 +30,7 @@ class Tried:
 def judged(question: Read, brings: Brings, pipeline: Demo) -> Callable[..., Tried]:
     def made(text: str, *runs: dict[str, Any]) -> Tried:
         reports = [
-            Run(run.pop("at", {}), brings(**run)) for run in (dict(r) for r in runs or ({},))
+            BoundRun(run.pop("at", {}), brings(**run)) for run in (dict(r) for r in runs or ({},))
         ]
         asked = question(text)
         judgement = judge(asked, reports, pipeline)

@@ -11,7 +11,7 @@ from quizkit.lab.demo import Demo
 from quizkit.lab.record import Record
 from quizkit.lab.report import Origin, Report, Setting
 from quizkit.proof.kept import falling_back, keeping, remembered
-from quizkit.proof.prove import Court, Result
+from quizkit.proof.prove import Prover, Result
 from quizkit.proof.setting import setting
 from tests.proof.conftest import Brings, Read
 
@@ -69,7 +69,7 @@ def at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def prove(bench: Bench, demos: dict[str, Demo], text: str, question: Read, fresh: bool) -> Result:
     with remembered(demos) as kept:
-        return Court(demos, keeping(bench, kept, fresh)).prove(question(text))
+        return Prover(demos, keeping(bench, kept, fresh)).prove(question(text))
 
 
 def test_an_unchanged_proof_is_not_run_again_unless_it_is_to_be_fresh(
@@ -144,26 +144,26 @@ def record(bench: Bench, demos: dict[str, Demo], tmp_path: Path, question: Read)
 def test_without_torch_a_question_is_recorded_and_not_proved(
     bench: Bench, demos: dict[str, Demo], question: Read, record: Record
 ):
-    court = Court(demos, falling_back(bench, record))
-    result = court.prove(question(NUMERIC))
+    prover = Prover(demos, falling_back(bench, record))
+    result = prover.prove(question(NUMERIC))
     assert (result.status, result.origins) == ("recorded", ["recorded"] * 3)
-    wrong = court.prove(question(NUMERIC.replace("answer: (p", "answer: (2 * p")))
+    wrong = prover.prove(question(NUMERIC.replace("answer: (p", "answer: (2 * p")))
     assert wrong.status == "failed"  # a record can refute as well as a run
 
 
 def test_what_is_not_recorded_is_skipped(
     bench: Bench, demos: dict[str, Demo], question: Read, record: Record
 ):
-    court = Court(demos, falling_back(bench, record))
+    prover = Prover(demos, falling_back(bench, record))
     other = NUMERIC.replace("{p: 4, m: 8}", "{p: 4, m: 5}")
-    assert court.prove(question(other)).status == "skipped"
+    assert prover.prove(question(other)).status == "skipped"
 
 
 def test_with_torch_nothing_recorded_is_shown(
     bench: Bench, demos: dict[str, Demo], question: Read, record: Record
 ):
     bench.missing = False
-    result = Court(demos, falling_back(bench, record)).prove(question(NUMERIC))
+    result = Prover(demos, falling_back(bench, record)).prove(question(NUMERIC))
     assert (result.status, result.origins) == ("proved", ["ran"] * 3)
 
 
@@ -172,10 +172,10 @@ def test_numbers_of_one_s_own_that_are_not_recorded_give_way_to_a_row(
 ):
     own = {"p": 2, "m": 5}
     bench.missing = False
-    shown = Court(demos, falling_back(bench, record)).view(question(NUMERIC), own)
+    shown = Prover(demos, falling_back(bench, record)).view(question(NUMERIC), own)
     assert (shown.own, shown.report.origin) == (True, "ran")
     bench.missing = True
-    shown = Court(demos, falling_back(bench, record)).view(question(NUMERIC), own)
+    shown = Prover(demos, falling_back(bench, record)).view(question(NUMERIC), own)
     assert (shown.own, shown.report.origin, shown.bindings) == (False, "recorded", {"p": 3, "m": 5})
     assert shown.holds
 
@@ -184,7 +184,7 @@ def test_other_failures_are_not_covered_up(demos: dict[str, Demo], question: Rea
     def dies(_: Setting) -> Report:
         raise LabError("bench_killed")
 
-    result = Court(demos, falling_back(dies, record)).prove(question(NUMERIC))
+    result = Prover(demos, falling_back(dies, record)).prove(question(NUMERIC))
     assert result.status == "failed"
 
 

@@ -12,7 +12,7 @@ import pytest
 from quizkit.bank.model import Question
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report
-from quizkit.proof.judge import Run, judge
+from quizkit.proof.judge import BoundRun, judge
 from quizkit.proof.loose import loose
 from quizkit.proof.messages import told
 
@@ -44,7 +44,7 @@ def held(question: Read, brings: Brings, pipeline: Demo) -> Held:
 
     def made(text: str, *rows: dict[str, int], how: str = "counted", **more: Any) -> list[str]:
         asked = question(text)
-        runs: list[Run] = []
+        runs: list[BoundRun] = []
         for row in rows or ({},):
             metrics = measurements(**{"p": 4, "m": 8, **row})
             report = brings(
@@ -55,7 +55,7 @@ def held(question: Read, brings: Brings, pipeline: Demo) -> Held:
                 **more,
             )
             report.how["grad_error"] = "compared"  # type: ignore[index]
-            runs.append(Run(row, report))
+            runs.append(BoundRun(row, report))
         judgement = judge(asked, runs, pipeline)
         false = [each.en for each in told(asked, judgement, pipeline)]
         assert not false, false

@@ -11,7 +11,7 @@ from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report, Setting
 from quizkit.proof.mutate import mutants
 from quizkit.proof.parts import Parts
-from quizkit.proof.prove import Court, distinct
+from quizkit.proof.prove import Prover, distinct
 
 Read = Callable[[str], Question]
 Brings = Callable[..., Report]
@@ -27,25 +27,25 @@ proof: {demo: pipeline}
 
 
 @pytest.fixture
-def court(pipeline: Demo, brings: Brings) -> Court:
+def prover(pipeline: Demo, brings: Brings) -> Prover:
     def run(wanted: Setting) -> Report:
         if wanted.broken:
             return brings(outcome="hung", verdict="error", broken=wanted.broken)
         return brings()
 
-    return Court({"pipeline": pipeline}, run)
+    return Prover({"pipeline": pipeline}, run)
 
 
-def test_a_choice_with_claims_leaves_no_survivor(question: Read, court: Court):
-    mutation = court.mutate(question(CHOICE))
+def test_a_choice_with_claims_leaves_no_survivor(question: Read, prover: Prover):
+    mutation = prover.mutate(question(CHOICE))
     assert (mutation.killed, mutation.survived) == (3, ())
 
 
-def test_a_key_that_hangs_on_nothing_survives(question: Read, court: Court):
+def test_a_key_that_hangs_on_nothing_survives(question: Read, prover: Prover):
     bare = question(CHOICE)
     assert isinstance(bare, Choice)
     bare = replace(bare, options=tuple(replace(each, claim=None) for each in bare.options))
-    assert court.mutate(bare).survived == (
+    assert prover.mutate(bare).survived == (
         "option 2 right instead of 1",
         "option 3 right instead of 1",
     )
@@ -98,15 +98,15 @@ def test_a_reversed_comparison_leaves_the_rest_of_the_claim_alone(question: Read
     ]
 
 
-def test_the_removed_break_is_run_without_it(question: Read, court: Court, pipeline: Demo):
+def test_the_removed_break_is_run_without_it(question: Read, prover: Prover, pipeline: Demo):
     name = next(name for name, each in pipeline.breaks.items() if each.expect == "hangs")
     bug = question(
         "kind: bug\nfunction: main\nreasons: [{points: 1, says: x}]\n"
         f"proof: {{demo: pipeline, break: {name}}}\n"
     )
-    mutation = court.mutate(bug)
+    mutation = prover.mutate(bug)
     assert (mutation.killed, mutation.survived) == (1, ())
-    assert {setting.broken for setting in court.reports} == {name, None}
+    assert {setting.broken for setting in prover.reports} == {name, None}
 
 
 def test_each_distinct_setting_is_run_once(question: Read, pipeline: Demo, brings: Brings):
@@ -116,11 +116,11 @@ def test_each_distinct_setting_is_run_once(question: Read, pipeline: Demo, bring
         runs.append(wanted)
         return brings()
 
-    court = Court({"pipeline": pipeline}, run)
+    prover = Prover({"pipeline": pipeline}, run)
     first = question(CHOICE)
-    court.prove(first)
-    court.prove(replace(first, id="pp/other"))
-    court.mutate(first)
+    prover.prove(first)
+    prover.prove(replace(first, id="pp/other"))
+    prover.mutate(first)
     assert len(runs) == 1
 
 
@@ -135,9 +135,9 @@ def test_what_a_demo_takes_by_itself_may_be_named_or_not(
 
     named = CHOICE.replace("{demo: pipeline}", "{demo: pipeline, args: {microbatches: 8}}")
     demos, both = {"pipeline": pipeline}, [question(CHOICE), question(named)]
-    court = Court(demos, run)
+    prover = Prover(demos, run)
     for each in both:
-        assert court.prove(each).judgement
+        assert prover.prove(each).judgement
     assert len(runs) == 1
     assert runs == distinct(both, demos)
 
@@ -149,14 +149,14 @@ def test_skipped_is_not_proved_and_a_dead_bench_is_not_skipped(question: Read, p
     def dead(_: Setting) -> Report:
         raise LabError("bench_died", how="x", said="y")
 
-    assert Court({"pipeline": pipeline}, without_torch).prove(question(CHOICE)).status == "skipped"
-    assert Court({"pipeline": pipeline}, dead).prove(question(CHOICE)).status == "failed"
+    assert Prover({"pipeline": pipeline}, without_torch).prove(question(CHOICE)).status == "skipped"
+    assert Prover({"pipeline": pipeline}, dead).prove(question(CHOICE)).status == "failed"
 
 
-def test_without_a_proof_there_are_sources_or_it_fails(question: Read, court: Court):
+def test_without_a_proof_there_are_sources_or_it_fails(question: Read, prover: Prover):
     text = CHOICE.replace("proof: {demo: pipeline}\n", "")
-    assert court.prove(question(text)).status == "failed"
-    assert court.prove(question(text + "sources: [a paper]\n")).status == "sourced"
+    assert prover.prove(question(text)).status == "failed"
+    assert prover.prove(question(text + "sources: [a paper]\n")).status == "sourced"
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_without_a_proof_there_are_sources_or_it_fails(question: Read, court: Co
     ],
 )
 def test_a_run_on_which_no_key_hangs_proves_nothing(
-    question: Read, court: Court, text: str, reason: str
+    question: Read, prover: Prover, text: str, reason: str
 ):
-    result = court.prove(question(text + "proof: {demo: pipeline}\n"))
+    result = prover.prove(question(text + "proof: {demo: pipeline}\n"))
     assert result.status == "failed"
     assert reason in result.reasons[0].en
 
@@ -180,13 +180,13 @@ def test_what_the_bench_will_not_take_fails_one_proof_and_not_the_others(
     def strict(_: Setting) -> Report:
         raise UsageError("bench_usage", message="microbatches cannot be that")
 
-    court = Court({"pipeline": pipeline}, strict)
-    assert [court.prove(question(CHOICE)).status for _ in range(2)] == ["failed", "failed"]
+    prover = Prover({"pipeline": pipeline}, strict)
+    assert [prover.prove(question(CHOICE)).status for _ in range(2)] == ["failed", "failed"]
 
 
-def test_what_is_wrong_with_a_proof_is_told_before_it_is_shown(question: Read, court: Court):
+def test_what_is_wrong_with_a_proof_is_told_before_it_is_shown(question: Read, prover: Prover):
     with pytest.raises(UsageError, match="unknown demo `pipelin`"):
-        court.view(question(CHOICE.replace("demo: pipeline", "demo: pipelin")), {})
+        prover.view(question(CHOICE.replace("demo: pipeline", "demo: pipelin")), {})
 
 
 def test_a_wrong_pick_is_shown_the_run_that_refutes_it(
@@ -202,9 +202,9 @@ def test_a_wrong_pick_is_shown_the_run_that_refutes_it(
     text = text.replace(
         "pipeline}", "pipeline, args: {microbatches: =m}, at: [{m: 8}, {m: 4}, {m: 2}]}"
     )
-    court = Court({"pipeline": pipeline}, run)
+    prover = Prover({"pipeline": pipeline}, run)
     shown = {
-        str(given): court.view(question(text), {}, given) for given in ([0], [1], 2, [1, 2], None)
+        str(given): prover.view(question(text), {}, given) for given in ([0], [1], 2, [1, 2], None)
     }
     assert {given: view.bindings["m"] for given, view in shown.items()} == {
         "[0]": 8, "[1]": 2, "2": 4, "[1, 2]": 2, "None": 8,
@@ -221,13 +221,13 @@ def test_a_right_pick_is_shown_the_run_that_tests_it(
 
     text = CHOICE.replace("claim: bubble_1f1b < 0.5}", "claim: m > 2 or bubble_1f1b > 0.5}")
     text = text.replace("pipeline}", "pipeline, args: {microbatches: =m}, at: [{m: 8}, {m: 2}]}")
-    court = Court({"pipeline": pipeline}, run)
-    first, second = (court.view(question(text), {}, given) for given in ([1], [0]))
+    prover = Prover({"pipeline": pipeline}, run)
+    first, second = (prover.view(question(text), {}, given) for given in ([1], [0]))
     assert (first.bindings["m"], first.untested) == (8, {"options.0.claim"})
     assert (second.bindings["m"], second.untested) == (2, set())
     # What a measured number excuses was tested.
     text = text.replace("m > 2 or bubble_1f1b > 0.5", "bubble_1f1b > 0.1 or m > 2")
-    assert court.view(question(text), {}, [0]).untested == set()
+    assert prover.view(question(text), {}, [0]).untested == set()
 
 
 def test_a_changed_key_may_be_longer_or_deeper_than_what_can_be_written(question: Read):
@@ -302,10 +302,10 @@ WEAK = {  # a proof that does not notice, for each kind of change
 
 @pytest.mark.parametrize("what", WEAK)
 def test_each_kind_of_change_survives_a_proof_that_is_weak_there(
-    question: Read, court: Court, pipeline: Demo, what: str
+    question: Read, prover: Prover, pipeline: Demo, what: str
 ):
     hangs = next(name for name, each in pipeline.breaks.items() if each.expect == "hangs")
-    assert what in court.mutate(question(WEAK[what].replace("HANGS", hangs))).survived
+    assert what in prover.mutate(question(WEAK[what].replace("HANGS", hangs))).survived
 
 
 def test_a_removed_break_survives_a_proof_that_does_not_need_it(
@@ -318,7 +318,7 @@ def test_a_removed_break_survives_a_proof_that_does_not_need_it(
 
     bug = "kind: bug\nfunction: main\nreasons: [{points: 1, says: x}]\n"
     bug += f"proof: {{demo: pipeline, break: {name}}}\n"
-    survived = Court({"pipeline": pipeline}, run).mutate(question(bug)).survived
+    survived = Prover({"pipeline": pipeline}, run).mutate(question(bug)).survived
     assert survived == (f"break {name} removed",)
 
 
@@ -334,16 +334,16 @@ def test_a_reason_that_shows_the_damage_does_not_survive_without_the_bug(
 
     bug = "kind: bug\nfunction: main\nreasons: [{points: 1, says: x, claim: bubble_1f1b > 0.3}]\n"
     bug += f"proof: {{demo: pipeline, break: {name}}}\n"
-    court = Court({"pipeline": pipeline}, run)
-    assert court.mutate(question(bug)).survived == ()
-    weak = court.mutate(question(bug.replace("> 0.3", "< 0.5"))).survived
+    prover = Prover({"pipeline": pipeline}, run)
+    assert prover.mutate(question(bug)).survived == ()
+    weak = prover.mutate(question(bug.replace("> 0.3", "< 0.5"))).survived
     assert weak == ("reason 1 without the bug",)
 
 
-def test_another_option_is_refused_by_what_the_right_one_measured(question: Read, court: Court):
+def test_another_option_is_refused_by_what_the_right_one_measured(question: Read, prover: Prover):
     # What option 2 claims is false of anything, and says nothing for option 1.
     text = CHOICE.replace(", claim: bubble_1f1b < 0.5", "")
-    assert "option 2 right instead of 1" in court.mutate(question(text)).survived
+    assert "option 2 right instead of 1" in prover.mutate(question(text)).survived
 
 
 def test_what_holds_regardless_of_a_regime_is_run_in_it(
@@ -359,21 +359,21 @@ def test_what_holds_regardless_of_a_regime_is_run_in_it(
         bubble = 3 / 11 if args["causal"] else 0.4
         return brings(args=args, metrics={"bubble_1f1b": bubble, "makespan_1f1b": 33})
 
-    court = Court({"pipeline": demo}, run)
+    prover = Prover({"pipeline": demo}, run)
     regardless = "kind: essay\nrubric: [{points: 1, says: x}]\nproof:\n  demo: pipeline\n"
     regardless += "  regardless: [causal]\n  claims:\n    - makespan_1f1b == 33\n"
     regardless = regardless.replace("says: x", "says: x, claim: makespan_1f1b == 33")
-    assert court.mutate(question(regardless), deep=True).elsewhere == ()
+    assert prover.mutate(question(regardless), deep=True).elsewhere == ()
     wrong = regardless.replace("makespan_1f1b == 33", "bubble_1f1b < 0.3")
-    (said,) = court.mutate(question(wrong), deep=True).elsewhere
+    (said,) = prover.mutate(question(wrong), deep=True).elsewhere
     assert said.en == "fails with causal: false, though `regardless: [causal]`"
-    assert court.mutate(question(wrong)).elsewhere == ()
+    assert prover.mutate(question(wrong)).elsewhere == ()
 
 
-def test_the_parts_of_a_key_are_told_apart(question: Read, court: Court):
-    result = court.prove(question(CHOICE))
+def test_the_parts_of_a_key_are_told_apart(question: Read, prover: Prover):
+    result = prover.prove(question(CHOICE))
     assert (result.status, result.parts) == ("proved", Parts("options", 2, 3))
     whole = CHOICE.replace("  - {text: c, why: w, myth: m}\n", "")
-    assert court.prove(question(whole)).parts == Parts("options", 2, 2)
+    assert prover.prove(question(whole)).parts == Parts("options", 2, 2)
     assert Parts("options", 2, 2).whole
     assert not Parts("options", 2, 3).whole

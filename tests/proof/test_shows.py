@@ -3,7 +3,7 @@
 import pytest
 
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.prove import Court
+from quizkit.proof.prove import Prover
 from quizkit.proof.shows import shows_problems
 from quizkit.proof.view import view
 
@@ -68,11 +68,11 @@ def test_the_runs_numbers_are_put_in(question: Read, pipeline: Demo, brings: Bri
 def test_a_sentence_that_a_run_cannot_fill_is_not_shown_and_fails_the_proof(
     question: Read, pipeline: Demo, brings: Brings
 ):
-    court = Court({"pipeline": pipeline}, lambda _: brings())
-    assert court.prove(question(CHOICE)).status == "proved"
+    prover = Prover({"pipeline": pipeline}, lambda _: brings())
+    assert prover.prove(question(CHOICE)).status == "proved"
     gone = question(CHOICE.replace("[0]", "[9]"))
     assert view(gone, {}, False, brings(), pipeline).shows == {}
-    result = court.prove(gone)
+    result = prover.prove(gone)
     (reason,) = result.reasons
     assert result.status == "failed"
     for said in (reason.zh, reason.en):

@@ -7,7 +7,7 @@ import pytest
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.demo import Break
 from quizkit.lab.report import Report, Setting
-from quizkit.proof.prove import Court
+from quizkit.proof.prove import Prover
 
 from .conftest import Brings, Read
 
@@ -22,7 +22,7 @@ LIVE = {"mine": 9, "other": 9, "third": 4, "fourth": 4}
 
 
 @pytest.fixture
-def court(pipeline: Demo, brings: Brings) -> Court:
+def prover(pipeline: Demo, brings: Brings) -> Prover:
     def run(wanted: Setting) -> Report:
         assert wanted.broken
         metrics = {"grad_error": 1.0, "makespan_1f1b": LIVE[wanted.broken]}
@@ -31,7 +31,7 @@ def court(pipeline: Demo, brings: Brings) -> Court:
 
     breaks = dict.fromkeys(LIVE, Break("a", "b", "same"))
     breaks["stuck"] = Break("a", "b", "hangs")  # whose run says nothing of a metric
-    return Court({"pipeline": replace(pipeline, breaks=breaks)}, run)
+    return Prover({"pipeline": replace(pipeline, breaks=breaks)}, run)
 
 
 @pytest.mark.parametrize(
@@ -42,16 +42,18 @@ def court(pipeline: Demo, brings: Brings) -> Court:
     ],
 )
 def test_a_symptom_of_all_bugs_is_no_reason(
-    question: Read, court: Court, claim: str, places: list[str]
+    question: Read, prover: Prover, claim: str, places: list[str]
 ):
     bug = question(BUG.replace("CLAIM", claim))
-    said = [each.en for each in court._symptoms(bug)]  # pyright: ignore[reportPrivateUsage]
+    said = [each.en for each in prover._symptoms(bug)]  # pyright: ignore[reportPrivateUsage]
     assert [each.split(":")[0] for each in said] == places
     assert "(other, third, fourth)" in said[0]
 
 
-def test_a_demo_of_two_bugs_cannot_tell(question: Read, court: Court):
-    demo = court.demos["pipeline"]
-    court.demos = {"pipeline": replace(demo, breaks={n: demo.breaks[n] for n in ("mine", "other")})}
+def test_a_demo_of_two_bugs_cannot_tell(question: Read, prover: Prover):
+    demo = prover.demos["pipeline"]
+    prover.demos = {
+        "pipeline": replace(demo, breaks={n: demo.breaks[n] for n in ("mine", "other")})
+    }
     bug = question(BUG.replace("CLAIM", "makespan_1f1b > 3"))
-    assert [*court._symptoms(bug)] == []  # pyright: ignore[reportPrivateUsage]
+    assert [*prover._symptoms(bug)] == []  # pyright: ignore[reportPrivateUsage]

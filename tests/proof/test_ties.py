@@ -4,7 +4,7 @@ import pytest
 
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report, Setting
-from quizkit.proof.prove import Court
+from quizkit.proof.prove import Prover
 from quizkit.proof.thin import thin_proof
 
 from .conftest import Brings, Read
@@ -24,13 +24,13 @@ proof:
 
 
 @pytest.fixture
-def court(pipeline: Demo, brings: Brings) -> Court:
+def prover(pipeline: Demo, brings: Brings) -> Prover:
     metrics = {"bubble_1f1b": 0.3, "bubble_gpipe": 0.3, "overhead_1f1b": 0.2}
 
     def run(wanted: Setting) -> Report:
         return brings(ranks=wanted.ranks, metrics=metrics)
 
-    return Court({"pipeline": pipeline}, run)
+    return Prover({"pipeline": pipeline}, run)
 
 
 @pytest.mark.parametrize(
@@ -44,22 +44,22 @@ def court(pipeline: Demo, brings: Brings) -> Court:
     ],
 )
 def test_what_is_less_is_less_without_a_number_added(
-    question: Read, court: Court, claim: str, stands: bool
+    question: Read, prover: Prover, claim: str, stands: bool
 ):
-    result = court.prove(question(CHOICE.replace("CLAIM", claim)))
+    result = prover.prove(question(CHOICE.replace("CLAIM", claim)))
     said = [each.en for each in result.reasons if "the number added" in each.en]
     assert bool(said) is not stands
 
 
-def test_two_that_are_alike_come_in_no_order(question: Read, court: Court):
-    tie = court.prove(question(ORDER.replace("METRIC", "bubble_gpipe")))
+def test_two_that_are_alike_come_in_no_order(question: Read, prover: Prover):
+    tie = prover.prove(question(ORDER.replace("METRIC", "bubble_gpipe")))
     # Not less is `gpipe < late` not true either way round: the key is turned to where it holds.
     turned = ORDER.replace("METRIC", "bubble_gpipe").replace("gpipe < late", "late < gpipe")
-    assert [each.en for each in court.prove(question(turned)).reasons] == [
+    assert [each.en for each in prover.prove(question(turned)).reasons] == [
         "steps: says nothing about the key: no measurement puts gpipe before late"
     ]
     assert tie.status == "failed"
-    assert court.prove(question(ORDER.replace("METRIC", "overhead_1f1b"))).status == "proved"
+    assert prover.prove(question(ORDER.replace("METRIC", "overhead_1f1b"))).status == "proved"
 
 
 def test_a_step_that_may_stand_anywhere_is_no_part_of_a_key(question: Read):

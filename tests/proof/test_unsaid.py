@@ -6,7 +6,7 @@ import pytest
 
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report, Setting
-from quizkit.proof.prove import Court
+from quizkit.proof.prove import Prover
 from quizkit.proof.static import wrong_names
 from quizkit.proof.unsaid import unsaid
 
@@ -44,7 +44,7 @@ def survived(question: Read, brings: Brings, demo: Demo, text: str, **hangs: obj
         metrics = {"makespan_1f1b": 33 if long else 10}
         return brings(ranks=wanted.ranks, args=dict(wanted.args), metrics=metrics)
 
-    found = Court({"pipeline": demo}, run).mutate(question(text), deep=True).elsewhere
+    found = Prover({"pipeline": demo}, run).mutate(question(text), deep=True).elsewhere
     return tuple(each.en for each in found)
 
 
@@ -142,7 +142,7 @@ def test_a_run_that_is_refused_says_nothing(question: Read, brings: Brings, mask
         metrics = {"makespan_1f1b": 33 if wanted.ranks == 1 else 10}
         return brings(ranks=wanted.ranks, verdict=ends, metrics=metrics)
 
-    court = Court({"pipeline": masked}, run)
+    prover = Prover({"pipeline": masked}, run)
     # 3 ranks are refused; 6 are not, and there the key does not hold.
-    (said,) = court.mutate(question(CHOICE), deep=True).elsewhere
+    (said,) = prover.mutate(question(CHOICE), deep=True).elsewhere
     assert said.en == HANGS.format("ranks: 1")

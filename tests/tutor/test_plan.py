@@ -17,7 +17,7 @@ from quizkit.paths import QUESTIONS, cache_folder
 from quizkit.tutor.forecast import forecast
 from quizkit.tutor.plan import Hold, Plan, Task, asked, expected, plan, stretches, unmet
 from quizkit.tutor.plan_evidence import ENOUGH, after, chances, fitted, later, pace, usual
-from quizkit.tutor.plan_memory import AGAIN, GOOD, WEIGHTS, Fsrs, Trace
+from quizkit.tutor.plan_memory import AGAIN, GOOD, WEIGHTS, Fsrs, MemoryTrace
 from quizkit.tutor.plan_outlook import LITTLE, Aim, outlook, planned_today
 from quizkit.tutor.plan_weights import by_role, by_script
 
@@ -26,7 +26,7 @@ NOW = datetime(2027, 3, 1, 9, tzinfo=UTC)
 
 
 def met(stability: float, since: float, difficulty: float = 5.0) -> Hold:
-    return Hold(((1.0, Trace(stability, difficulty)),), -since)
+    return Hold(((1.0, MemoryTrace(stability, difficulty)),), -since)
 
 
 def task(name: str, hold: Hold, seconds: float = 60, weight: float = 1.0) -> Task:
@@ -78,7 +78,7 @@ def test_the_formulas_are_the_packages():
         chance = package.get_card_retrievability(card, at)
         assert MODEL.recall(stability, days) == pytest.approx(chance, rel=1e-12)
         then, _ = package.review_card(card, fsrs.Rating(grade), at)
-        ours = MODEL.after(Trace(stability, difficulty), days, grade)
+        ours = MODEL.after(MemoryTrace(stability, difficulty), days, grade)
         assert ours == pytest.approx((then.stability, then.difficulty), rel=1e-12)
 
 
@@ -88,7 +88,7 @@ def test_one_minute_goes_to_what_gains_most():
     assert days_of(found) == [("fading",)]
     # By hand: right with today's chance, wrong else; a day passes after either.
     right = MODEL.recall(2.0, 20)
-    after = [MODEL.after(Trace(2.0, 5.0), 20, grade).stability for grade in (GOOD, AGAIN)]
+    after = [MODEL.after(MemoryTrace(2.0, 5.0), 20, grade).stability for grade in (GOOD, AGAIN)]
     chances = [MODEL.recall(stability, 1) for stability in after]
     assert found.practised["fading"] == pytest.approx(right * chances[0] + (1 - right) * chances[1])
     assert found.practised["fresh"] == found.without["fresh"] == MODEL.recall(200.0, 2)
@@ -121,10 +121,10 @@ def test_two_ways_to_an_answer_as_one_stay_near_all_ways():
     """Against the whole tree of right and wrong answers, three times asked."""
     times = (0.0, 4.0, 9.0)
     hold = met(3.0, 5)
-    ways = [(1.0, Trace(3.0, 5.0), -5.0)]
+    ways = [(1.0, MemoryTrace(3.0, 5.0), -5.0)]
     for day in times:
         hold = asked(hold, day, MODEL)
-        parted: list[tuple[float, Trace, float]] = []
+        parted: list[tuple[float, MemoryTrace, float]] = []
         for chance, trace, last in ways:
             right = MODEL.recall(trace.stability, day - last)
             for share, grade in ((right, GOOD), (1 - right, AGAIN)):

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from itertools import dropwhile
 
-from quizkit.calc.schedule.placement import Op, Order, Placement
+from quizkit.calc.schedule.placement import Op, Order, StagePlacement
 from quizkit.calc.sheet import CalcError
 
 _AFTER = {"F": 1, "F+": 1, "I": 2, "W": 3, "B": 3}
 """How far a micro-batch is on a stage: 1 forward ran, 2 backward for the input too, 3 all."""
 
 
-def check(orders: Order, placement: Placement, where: Sequence[str]) -> None:
+def check(orders: Order, placement: StagePlacement, where: Sequence[str]) -> None:
     """Every operation once, on the rank of its stage, after what it needs of the same rank."""
     width, stages = placement.microbatches, len(placement.devices)
     if len(orders) != placement.ranks:
@@ -47,7 +47,7 @@ def check(orders: Order, placement: Placement, where: Sequence[str]) -> None:
                 raise CalcError(key, where=where[device], op=placement.name(op))
 
 
-def _out_of_turn(op: Op, was: int, placement: Placement, where: str) -> CalcError:
+def _out_of_turn(op: Op, was: int, placement: StagePlacement, where: str) -> CalcError:
     """Why an operation cannot stand where it stands: a second time, or before what it needs."""
     kind, stage, microbatch = op
     if was >= _AFTER[kind] or (kind == "B" and was == 2):
@@ -56,14 +56,14 @@ def _out_of_turn(op: Op, was: int, placement: Placement, where: str) -> CalcErro
     return CalcError("calc_order_early", where=where, op=placement.name(op), needed=needed)
 
 
-def _loose(op: Op, placement: Placement) -> str:
+def _loose(op: Op, placement: StagePlacement) -> str:
     kind, stage, microbatch = op
     return f"{kind[0]}{microbatch}" + (f" (stage {stage})" if placement.chunks > 1 else "")
 
 
 def deadlock(
     orders: Order,
-    placement: Placement,
+    placement: StagePlacement,
     at: Sequence[int],
     waits: dict[int, tuple[str, int]],
     where: Sequence[str],

@@ -26,7 +26,7 @@ Order = list[list[Op]]
 
 
 @dataclass(frozen=True)
-class Placement:
+class StagePlacement:
     """`devices[s]` runs stage s. A new way begins at every stage in `starts`.
 
     DualPipe has two ways: stages 0 to p-1 lead down the devices, p to 2p-1 back up, and the second
@@ -103,14 +103,14 @@ def chunks_of(schedule: Name, virtual: int = 0) -> int:
     return virtual or usual
 
 
-def place(schedule: Name, stages: int, microbatches: int, virtual: int = 0) -> Placement:
+def place(schedule: Name, stages: int, microbatches: int, virtual: int = 0) -> StagePlacement:
     """The placement a schedule is made for: a loop over the devices, a V, or two ways."""
     down, up = tuple(range(stages)), tuple(reversed(range(stages)))
     chunks = chunks_of(schedule, virtual)
     if schedule in ("zb-v", "dualpipe", "dualpipe-v") and chunks != 2:
         raise CalcError("calc_two_chunks", schedule=schedule, virtual=virtual)
     if schedule == "dualpipe":
-        return Placement(stages, microbatches, down + up, starts=(0, stages))
+        return StagePlacement(stages, microbatches, down + up, starts=(0, stages))
     if schedule in ("zb-v", "dualpipe-v"):
-        return Placement(stages, microbatches, down + up)
-    return Placement(stages, microbatches, down * chunks)
+        return StagePlacement(stages, microbatches, down + up)
+    return StagePlacement(stages, microbatches, down * chunks)

@@ -5,13 +5,13 @@ from functools import lru_cache
 from typing import cast
 
 from quizkit.calc.schedule.orders import order as prescribed
-from quizkit.calc.schedule.placement import Name, Order, Placement, chunks_of, place
+from quizkit.calc.schedule.placement import Name, Order, StagePlacement, chunks_of, place
 from quizkit.calc.schedule.reader import Written, parse, read
 from quizkit.calc.schedule.simulator import (
     Costs,
     Event,
     Number,
-    Run,
+    SimulatedRun,
     messages,
     peak_live,
     simulate,
@@ -23,10 +23,10 @@ MOST = 1_000_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class Playing:
     """What is to be played, and where; `where` is what messages call each rank."""
 
-    placement: Placement
+    placement: StagePlacement
     orders: Order
     where: tuple[str, ...] = ()
 
@@ -45,7 +45,7 @@ class Plan:
 class Played:
     """A run, with its times in the unit that was asked in."""
 
-    run: Run
+    run: SimulatedRun
 
     @property
     def busy(self) -> list[Number]:
@@ -79,7 +79,7 @@ class Played:
         ]
 
 
-def planned(stages: int, microbatches: int, schedule: str, virtual: int, order: str) -> Plan:
+def planned(stages: int, microbatches: int, schedule: str, virtual: int, order: str) -> Playing:
     """The order that the schedule prescribes, or that a file gives for its placement."""
     written = read(order) if order else None
     return _planned(cast("Name", schedule), int(stages), int(microbatches), int(virtual), written)
@@ -108,14 +108,14 @@ def played(
 @lru_cache(maxsize=2)
 def _planned(
     schedule: Name, stages: int, microbatches: int, virtual: int, written: Written | None
-) -> Plan:
+) -> Playing:
     operations = 3 * stages * microbatches * chunks_of(schedule, virtual)
     if operations > MOST:
         raise CalcError("calc_operations", operations=operations, most=MOST)
     placement = place(schedule, stages, microbatches, virtual)
     if written:
-        return Plan(placement, parse(written, placement), written.where)
-    return Plan(placement, prescribed(schedule, stages, microbatches, virtual))
+        return Playing(placement, parse(written, placement), written.where)
+    return Playing(placement, prescribed(schedule, stages, microbatches, virtual))
 
 
 @lru_cache(maxsize=2)
@@ -125,7 +125,7 @@ def _played(
     written: Written | None,
     times: tuple[Number, Number, Number, Number],
     slowness: tuple[Number, ...],
-) -> Run:
+) -> SimulatedRun:
     plan = _planned(schedule, *sizes, written)
     # A chunk takes its part of what its device's whole share takes. Whole numbers stay whole if the
     # clock ticks that many times faster instead.

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from quizkit.calc.schedule.placement import Op, Order, Placement
+from quizkit.calc.schedule.placement import Op, Order, StagePlacement
 from quizkit.calc.sheet import CalcError
 
 _OP = re.compile(r"([FBIW])(\d{1,9})(?:\.(\d{1,9}))?")
@@ -40,7 +40,7 @@ def read(path: str) -> Written:
     return Written(path, tuple((at, line) for at, line in kept if line))
 
 
-def parse(written: Written, placement: Placement) -> Order:
+def parse(written: Written, placement: StagePlacement) -> Order:
     """The operations of each rank. `F3+B1` is a pair that overlaps. Raises CalcError."""
     if len(written.lines) != placement.ranks:
         given = len(written.lines)
@@ -51,7 +51,7 @@ def parse(written: Written, placement: Placement) -> Order:
     ]
 
 
-def _op(token: str, rank: int, placement: Placement, where: str) -> Op:
+def _op(token: str, rank: int, placement: StagePlacement, where: str) -> Op:
     found = _OP.fullmatch(token.removesuffix("+"))
     if not found or (token[-1] == "+" and found[1] != "F"):
         raise CalcError("calc_order_word", where=where, op=token)

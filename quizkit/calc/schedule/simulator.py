@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from quizkit.calc.schedule.fault import check, deadlock
-from quizkit.calc.schedule.placement import Op, Order, Placement
+from quizkit.calc.schedule.placement import Op, Order, StagePlacement
 
 Number = int | float
 Event = tuple[int, str, Number, Number]
@@ -25,10 +25,10 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class Run:
+class SimulatedRun:
     """What came of an order. Times are in the unit of the costs."""
 
-    placement: Placement
+    placement: StagePlacement
     orders: Order
     starts: list[list[Number]]
     ends: list[list[Number]]
@@ -66,7 +66,9 @@ class Run:
         ]
 
 
-def simulate(orders: Order, placement: Placement, costs: Costs, where: Sequence[str] = ()) -> Run:
+def simulate(
+    orders: Order, placement: StagePlacement, costs: Costs, where: Sequence[str] = ()
+) -> SimulatedRun:
     """Play the orders. Raises CalcError for one that is not whole, or that waits for itself.
 
     `where` names the ranks in messages, for example by file and line.
@@ -166,7 +168,7 @@ def simulate(orders: Order, placement: Placement, costs: Costs, where: Sequence[
         waits |= {rank: ("B", cell) for cell, rank in waits_up.items()}
         raise deadlock(orders, placement, [len(each) for each in ends], waits, where)
     busy = [sum(cost[kind] for kind, _, _ in ops) for cost, ops in zip(took, orders, strict=True)]
-    return Run(placement, orders, starts, ends, busy)
+    return SimulatedRun(placement, orders, starts, ends, busy)
 
 
 def peak_live(orders: Order) -> list[int]:
@@ -178,7 +180,7 @@ def peak_live(orders: Order) -> list[int]:
     return [_peak(ops) for ops in orders]
 
 
-def messages(orders: Order, placement: Placement) -> int:
+def messages(orders: Order, placement: StagePlacement) -> int:
     """Activations and gradients that one device hands to another, all devices together."""
     receives = {
         (kind, stage): placement.receives((kind, stage, 0))

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from quizkit.bank.model import Essay
 from quizkit.errors import DiaryError
-from quizkit.mock.desk import Handed, Left, Moment, Opening, Sheet, Stop, Ticks
+from quizkit.mock.desk import EssaySheet, Handed, Left, Opening, OpenQuestion, Stop, Ticks
 from quizkit.ui.lines.lines import Lines
 from quizkit.ui.mock.mock_screen import (
     clock_line,
@@ -30,7 +30,7 @@ NO_ANSWER, LEAVE, END = "skip", "quit", "end"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class AnswerPage:
     """What an answer is written on: with what there is of it, for how long, and who keeps it."""
 
     draft: str = ""
@@ -39,10 +39,10 @@ class Page:
     keep: Callable[[str], None] | None = None
 
 
-_BLANK = Page()
+_BLANK = AnswerPage()
 
 
-class Hand(Protocol):
+class Writer(Protocol):
     """What types: fingers under a running clock, or lines that come from anywhere."""
 
     lines: bool
@@ -50,7 +50,7 @@ class Hand(Protocol):
     """Whether somebody is there to press Enter."""
 
     def type(
-        self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: Page = _BLANK
+        self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: AnswerPage = _BLANK
     ) -> Typed:
         """Show the parts, then let the learner type, for as long as the page is there."""
         ...
@@ -88,7 +88,7 @@ class TerminalHand:
                 self._keyboard.flush()
 
     def type(
-        self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: Page = _BLANK
+        self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: AnswerPage = _BLANK
     ) -> Typed:
         """A fresh screen, and the editor below it."""
 
@@ -145,7 +145,7 @@ class LineHand:
         return nullcontext()
 
     def type(
-        self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: Page = _BLANK
+        self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: AnswerPage = _BLANK
     ) -> Typed:
         """One line, or with `multiline` all up to an empty one; the end of input leaves."""
         self._lines.show(*parts, Text(prompt() + (page.draft if page.multiline else "")))
@@ -169,7 +169,7 @@ class LineHand:
 class MockDesk:
     """The one desk of the interview, for either hand."""
 
-    def __init__(self, hand: Hand, plain: bool) -> None:
+    def __init__(self, hand: Writer, plain: bool) -> None:
         self._hand = hand
         self._plain = plain
         self._notice: list[RenderableType] = []
@@ -194,7 +194,7 @@ class MockDesk:
         typed = self._hand.type([screen, Text(""), ready], lambda: "> ")
         return typed.command is None and typed.text.strip().casefold() not in ("q", "ｑ")
 
-    def meet(self, moment: Moment) -> Handed | Left:
+    def meet(self, moment: OpenQuestion) -> Handed | Left:
         """Put the question, the clock in the prompt."""
         screen = mock_question_screen(moment, self._plain, self._hand.lines)
         multiline = isinstance(moment.asked.question, Essay)
@@ -203,7 +203,7 @@ class MockDesk:
         typed = self._hand.type(
             [screen, Text("")],
             lambda: clock_line(moment.timer, moment.target, moment.lang) + end,
-            Page(moment.draft, multiline, moment.timer.left(), moment.keep),
+            AnswerPage(moment.draft, multiline, moment.timer.left(), moment.keep),
         )
         if typed.command in (LEAVE, END):
             return Left(typed.text)
@@ -214,7 +214,7 @@ class MockDesk:
         self._notice = [Text(say(f"mock.stopped_{why}", lang), "bold", overflow="fold"), Text("")]
         self._hand.tell(Text(""), *self._notice)
 
-    def tick(self, sheet: Sheet) -> Ticks | Left:
+    def tick(self, sheet: EssaySheet) -> Ticks | Left:
         """Ask for the numbers of what was said, until they can be read."""
         question, lang = sheet.asked.question, sheet.lang
         assert isinstance(question, Essay)

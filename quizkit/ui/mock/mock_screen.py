@@ -7,9 +7,9 @@ from rich.text import Text
 
 from quizkit.bank.evidence import evidence
 from quizkit.bank.model import Choice, Cloze, Essay, Numeric, Order
-from quizkit.mock.desk import Moment, Opening, Sheet
+from quizkit.mock.desk import EssaySheet, Opening, OpenQuestion
 from quizkit.mock.timer import Timer, face
-from quizkit.tutor.desk import Moment as Study
+from quizkit.tutor.desk import Moment
 from quizkit.tutor.stem import stem
 from quizkit.ui.screens.parts import note, numbered, rule, section
 from quizkit.ui.screens.question_screen import gapped, options, steps
@@ -38,7 +38,7 @@ def opening_screen(opening: Opening, plain: bool) -> RenderableType:
     )
 
 
-def mock_question_screen(moment: Moment, plain: bool, lines: bool) -> RenderableType:
+def mock_question_screen(moment: OpenQuestion, plain: bool, lines: bool) -> RenderableType:
     """One question, and how to answer it. Nothing here tells whether anything was right."""
     lang = moment.lang
     key = "mock.probe" if moment.probe else "mock.number"
@@ -68,7 +68,7 @@ def clock_line(timer: Timer, target: float, lang: str) -> str:
     return say("mock.clock_over", spoken, left=left, over=face(-question))
 
 
-def judge_screen(sheet: Sheet, plain: bool) -> RenderableType:
+def judge_screen(sheet: EssaySheet, plain: bool) -> RenderableType:
     """An essay and its rubric, points first, then what must not be said, all with numbers."""
     lang, question, fill = sheet.lang, sheet.asked.question, sheet.asked.fill
     assert isinstance(question, Essay)
@@ -94,8 +94,8 @@ def judge_screen(sheet: Sheet, plain: bool) -> RenderableType:
     return Group(*parts)
 
 
-def _body(moment: Moment, plain: bool) -> Sequence[RenderableType]:
-    shown = Study("question", moment.asked, moment.lang, moment.number)
+def _body(moment: OpenQuestion, plain: bool) -> Sequence[RenderableType]:
+    shown = Moment("question", moment.asked, moment.lang, moment.number)
     match moment.asked.question:
         case Choice():
             return [Text(""), numbered(options(shown, plain))]
@@ -107,7 +107,7 @@ def _body(moment: Moment, plain: bool) -> Sequence[RenderableType]:
             return []
 
 
-def _how(moment: Moment, lines: bool) -> str:
+def _how(moment: OpenQuestion, lines: bool) -> str:
     lang = moment.lang
     match moment.asked.question:
         case Choice() as question:

@@ -12,7 +12,7 @@ from quizkit.bank import model
 from quizkit.bank.mocks import BEST, Script
 from quizkit.mock.printed import CONVENTIONS, convention
 from quizkit.mock.scorecard import VETO_CAP, Mark, Scorecard
-from quizkit.mock.sitting import Sitting
+from quizkit.mock.sitting import InterviewState
 from quizkit.mock.timer import lasted
 from quizkit.tutor.verdict import as_list, as_mapping
 from quizkit.ui.screens.parts import RIGHT, WRONG, rule, section
@@ -68,7 +68,7 @@ def list_screen(scripts: Iterable[Script], lang: Lang) -> RenderableType:
     return Group(*parts)
 
 
-def history_screen(sittings: Sequence[Sitting], lang: Lang) -> RenderableType:
+def history_screen(sittings: Sequence[InterviewState], lang: Lang) -> RenderableType:
     """The interviews that were taken, the last one first."""
     if not sittings:
         return Text(say("mock.history_none", lang))

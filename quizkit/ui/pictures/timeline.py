@@ -21,14 +21,14 @@ _LISTED = 2  # lines of operations a rank that can still be read
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Stretch:
     """A piece of a line; `of` is the operation it draws, for its colour."""
 
     text: str
     of: str = ""
 
 
-Line = tuple[Span, ...]
+Line = tuple[Stretch, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ def _bars(chart: Chart, width: int, lang: Lang) -> Picture | None:
     if columns < 1 or not all(_visible(row, chart.span, columns) for row in chart.rows):
         return None
     lines: list[Line] = [
-        (Span(f"{name}|"), *_row(row, chart.span, columns), Span("|"))
+        (Stretch(f"{name}|"), *_row(row, chart.span, columns), Stretch("|"))
         for name, row in zip(names, chart.rows, strict=True)
     ]
     numbered = all(span.text.startswith(span.of) for line in lines for span in line)
-    lines.append((Span(" " * (margin + 1) + _axis(chart.span, unit if exact else None, columns)),))
+    lines.append((Stretch(" " * (margin + 1) + _axis(chart.span, unit if exact else None, columns)),))
     notes = (("lab.timeline_rounded", exact), ("lab.timeline_unnumbered", numbered))
     return Picture(tuple(lines), tuple(say(key, lang) for key, fine in notes if not fine))
 
@@ -106,17 +106,17 @@ def _visible(row: Row, span: float, columns: int) -> bool:
     return all(start < end for start, end in ends)
 
 
-def _row(row: Row, span: float, columns: int) -> list[Span]:
-    spans: list[Span] = []
+def _row(row: Row, span: float, columns: int) -> list[Stretch]:
+    spans: list[Stretch] = []
     at = 0
     for event in row.events:
         start, end = _ends(event, span, columns)
         if start > at:
-            spans.append(Span(_IDLE * (start - at)))
-        spans.append(Span(_label(event.name, end - start).ljust(end - start, _FILL), event.name))
+            spans.append(Stretch(_IDLE * (start - at)))
+        spans.append(Stretch(_label(event.name, end - start).ljust(end - start, _FILL), event.name))
         at = end
     if at < columns:
-        spans.append(Span(_IDLE * (columns - at)))
+        spans.append(Stretch(_IDLE * (columns - at)))
     return spans
 
 
@@ -154,15 +154,15 @@ def _shares(chart: Chart, width: int, lang: Lang) -> Picture | None:
     if columns < 1 or longest <= _LISTED:
         return None
     lines: list[Line] = [
-        (Span(f"{name}|"), *_most(row, chart.span, columns), Span("|"))
+        (Stretch(f"{name}|"), *_most(row, chart.span, columns), Stretch("|"))
         for name, row in zip(names, chart.rows, strict=True)
     ]
-    lines.append((Span(" " * (len(names[0]) + 1) + _axis(chart.span, None, columns)),))
+    lines.append((Stretch(" " * (len(names[0]) + 1) + _axis(chart.span, None, columns)),))
     per = f"{chart.span / columns:.4g}"
     return Picture(tuple(lines), (say("lab.timeline_shares", lang, span=per, idle=_IDLE),))
 
 
-def _most(row: Row, span: float, columns: int) -> list[Span]:
+def _most(row: Row, span: float, columns: int) -> list[Stretch]:
     """A letter for each column: the kind of operation that took most of it, or idle."""
     spent: list[dict[str, float]] = [{} for _ in range(columns)]
     scale = columns / span
@@ -173,7 +173,7 @@ def _most(row: Row, span: float, columns: int) -> list[Span]:
             part = min(end, column + 1) - max(at, column)
             spent[column][what] = spent[column].get(what, 0.0) + part
     letters = [_winner(found) for found in spent]
-    return [Span((letter[:1] or _IDLE) * len([*run]), letter) for letter, run in groupby(letters)]
+    return [Stretch((letter[:1] or _IDLE) * len([*run]), letter) for letter, run in groupby(letters)]
 
 
 def _winner(spent: Mapping[str, float]) -> str:
@@ -183,7 +183,7 @@ def _winner(spent: Mapping[str, float]) -> str:
 
 
 def _orders(chart: Chart, width: int, lang: Lang) -> Picture:
-    lines: list[Line] = [(Span(line),) for row in chart.rows for line in _order(row, width)]
+    lines: list[Line] = [(Stretch(line),) for row in chart.rows for line in _order(row, width)]
     return Picture(tuple(lines), (say("lab.timeline_narrow", lang),))
 
 

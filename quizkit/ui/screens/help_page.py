@@ -14,7 +14,7 @@ _LEAST = 36
 """Columns that explanations need to stand beside what they explain; with fewer they go below."""
 
 
-class Row(NamedTuple):
+class HelpRow(NamedTuple):
     """What is typed, and what it is for."""
 
     typed: str
@@ -26,7 +26,7 @@ class Help(NamedTuple):
 
     usage: str
     about: str
-    parts: Sequence[tuple[str, Sequence[Row]]]
+    parts: Sequence[tuple[str, Sequence[HelpRow]]]
 
 
 def help_page(said: Help, width: int, plain: bool) -> RenderableType:
@@ -39,7 +39,7 @@ def help_page(said: Help, width: int, plain: bool) -> RenderableType:
     return Group(*parts)
 
 
-def _rows(rows: Sequence[Row], width: int, plain: bool) -> RenderableType:
+def _rows(rows: Sequence[HelpRow], width: int, plain: bool) -> RenderableType:
     """Side by side, or below where it is narrow; a line each where columns are not wanted."""
     if plain:
         lines = (f"{' ' * _INDENT}{typed}: {about}" for typed, about in rows)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from quizkit.calc import sheets
 from quizkit.calc.figure import shown
-from quizkit.calc.sheet import Input, Sheet, option
+from quizkit.calc.sheet import Calculator, Input, option
 from quizkit.words import Lang, say
 from quizkit.words.input import WORDS as INPUTS
 
@@ -38,7 +38,7 @@ def table(lang: Lang, plain: bool) -> RenderableType:
     )
 
 
-def page(sheet: Sheet, lang: Lang, plain: bool) -> RenderableType:
+def page(sheet: Calculator, lang: Lang, plain: bool) -> RenderableType:
     """What a calculator answers and takes, with every default."""
     common = [(f"--{name}", (say(f"calc.option_{name}", lang),)) for name in _COMMON]
     if sheet.name == "pipeline":
@@ -53,7 +53,7 @@ def page(sheet: Sheet, lang: Lang, plain: bool) -> RenderableType:
     )
 
 
-def input_words(sheet: Sheet, each: Input, lang: Lang) -> str:
+def input_words(sheet: Calculator, each: Input, lang: Lang) -> str:
     """What an input is; some mean something of their own in one sheet."""
     own = f"{sheet.name}_{each.name}"
     # kv has an input kv_heads: those are not the words of its heads.
@@ -77,7 +77,7 @@ def _written(each: Input) -> str:
     return f"{option(each.name)} {'|'.join(map(str, each.choices)) or each.kind.upper()}"
 
 
-def _about(sheet: Sheet, each: Input, lang: Lang) -> str:
+def _about(sheet: Calculator, each: Input, lang: Lang) -> str:
     facts = [say("calc.required", lang)] if each.required else []
     if default := default_words(each, lang):
         facts.append(say("calc.default", lang, value=default))
