@@ -99,12 +99,12 @@ def prove(
             for question in questions:
                 result = prover.prove(question)
                 results.append(result)
-                if not json:
-                    _say_result(result, bool(ids), spoken)
+                mutation = None
                 if mutate and result.status == "proved":
-                    mutations.append(prover.mutate(question, deep))
-                    if not json:
-                        _say_mutation(mutations[-1], spoken)
+                    mutation = prover.mutate(question, deep)
+                    mutations.append(mutation)
+                if not json:
+                    _say_result(result, mutation, bool(ids), spoken)
     made = {s: each for s, each in prover.reports.items() if isinstance(each, Report)}
     compared = (
         compare(_shipped_runs(questions, demos, known), made, record) if fresh and all_ else None
@@ -169,11 +169,13 @@ def _chosen(
     return questions, [str(each) for each in asked]
 
 
-def _say_result(result: "Result", numbers: bool, lang: "Lang") -> None:
-    """The outcome; with `numbers`, or where it failed, what each run measured."""
-    typer.echo(f"{_outcome(result, lang)}  {result.question}", err=True)
+def _say_result(result: "Result", mutation: "Mutation | None", numbers: bool, lang: "Lang") -> None:
+    """The outcome and its reasons; with `numbers`, or where it failed, what each run measured."""
+    typer.echo(f"{_outcome(result, mutation, lang)}  {result.question}", err=True)
     for reason in result.reasons:
         typer.echo(f"        {reason[lang]}", err=True)
+    if mutation:
+        _say_mutation(mutation, lang)
     if result.judgement is None or not (numbers or result.status == "failed"):
         return
     for run in result.judgement.runs:
@@ -185,10 +187,12 @@ def _say_result(result: "Result", numbers: bool, lang: "Lang") -> None:
             typer.echo(f"        {bound or '-'}: {name} = {shown} ({how})", err=True)
 
 
-def _outcome(result: "Result", lang: "Lang") -> str:
-    """How it ended; `proved` alone is said only of all parts of a key."""
+def _outcome(result: "Result", mutation: "Mutation | None", lang: "Lang") -> str:
+    """How it ended; `proved` alone is said only of all parts of a key that no change survives."""
     from quizkit.words import say
 
+    if mutation and mutation.wrong:
+        return say("prove.weak", lang)
     word, parts = say(f"prove.{result.status}", lang), result.parts
     if result.status not in ("proved", "recorded") or parts is None or parts.whole:
         return word

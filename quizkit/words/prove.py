@@ -17,6 +17,7 @@ WORDS: Words = {
         "zh": "{word}（{of} 条原因中的 {proved} 条）",
         "en": "{word} {proved} of {of} reasons",
     },
+    "weak": {"zh": "不牢靠", "en": "WEAK   "},
     "failed": {"zh": "不成立", "en": "FAILED "},
     "skipped": {"zh": "没有跑", "en": "skipped"},
     "sourced": {"zh": "凭出处", "en": "sourced"},

@@ -4,7 +4,11 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
 import started
+
+from quizkit.cli.prove import _say_result  # pyright: ignore[reportPrivateUsage]
+from quizkit.proof.prove import Mutation, Result
 
 
 def test_an_unreadable_file_of_a_topic_is_not_hidden_by_a_question_named_beside_it(tmp_path: Path):
@@ -24,3 +28,12 @@ def test_an_unreadable_file_of_a_topic_is_not_hidden_by_a_question_named_beside_
     done = run("--topic", "zz")
     assert done.returncode == 1
     assert "zz/bad.yaml:1: error: unknown kind" in done.stderr
+
+
+def test_a_key_that_survives_a_change_is_not_called_proved(capfd: pytest.CaptureFixture[str]):
+    proved = Result("pp/bubble-share", "proved")
+    for survived, said in ((), "proved   pp/bubble-share"), (("answer + 1",), "WEAK     pp/"):
+        _say_result(proved, Mutation("pp/bubble-share", 3, survived), False, "en")
+        told = capfd.readouterr().err
+        assert told.startswith(said)
+        assert ("survives a changed key: answer + 1" in told) is bool(survived)

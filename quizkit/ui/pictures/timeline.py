@@ -71,7 +71,9 @@ def _bars(chart: Chart, width: int, lang: Lang) -> Picture | None:
         for name, row in zip(names, chart.rows, strict=True)
     ]
     numbered = all(span.text.startswith(span.of) for line in lines for span in line)
-    lines.append((Stretch(" " * (margin + 1) + _axis(chart.span, unit if exact else None, columns)),))
+    lines.append(
+        (Stretch(" " * (margin + 1) + _axis(chart.span, unit if exact else None, columns)),)
+    )
     notes = (("lab.timeline_rounded", exact), ("lab.timeline_unnumbered", numbered))
     return Picture(tuple(lines), tuple(say(key, lang) for key, fine in notes if not fine))
 
@@ -173,7 +175,9 @@ def _most(row: Row, span: float, columns: int) -> list[Stretch]:
             part = min(end, column + 1) - max(at, column)
             spent[column][what] = spent[column].get(what, 0.0) + part
     letters = [_winner(found) for found in spent]
-    return [Stretch((letter[:1] or _IDLE) * len([*run]), letter) for letter, run in groupby(letters)]
+    return [
+        Stretch((letter[:1] or _IDLE) * len([*run]), letter) for letter, run in groupby(letters)
+    ]
 
 
 def _winner(spent: Mapping[str, float]) -> str:
