@@ -139,7 +139,10 @@ def topic_named(name: str, known: Collection[str]) -> str:
 
 
 def demo_named(name: str, folder: Path | None) -> str:
-    """The demo that a word stands for. Raises UsageError where it is none, or any of several."""
+    """The demo that a word stands for, or is a part of.
+
+    Raises UsageError where it is none, or any of several, which are then named.
+    """
     from quizkit.errors import UsageError
     from quizkit.lab.catalogue import catalogue, names
     from quizkit.near import nearest
@@ -149,6 +152,7 @@ def demo_named(name: str, folder: Path | None) -> str:
     if len(found) == 1:
         return found[0]
     if found:
+        found = [*dict.fromkeys([*found, *_holding(name, known)])]
         raise UsageError("demo_which", name=name, hint=", ".join(found), first=found[0])
     if near := not_yet(name):
         raise UsageError("demo_not_yet", name=name, question=near.question, demo=near.demo)
@@ -156,5 +160,17 @@ def demo_named(name: str, folder: Path | None) -> str:
         inside = [each.name for each in catalogue(folder).values() if each.topic == topic[0]]
         if inside:
             hint = ", ".join(inside)
-            raise UsageError("demo_topic", name=name, hint=hint, first=inside[0])
+            raise UsageError("demo_topic", name=name, hint=hint, topic=topic[0])
+    found = _holding(name, known)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError("demo_which", name=name, hint=", ".join(found), first=found[0])
     raise UsageError("demo_unknown", name=name, hint=nearest(name, known))
+
+
+def _holding(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that a word is a part of; first those that it is the beginning of."""
+    wanted = fold(name)
+    found = [each for each in known if wanted in fold(each)]
+    return sorted(found, key=lambda each: not fold(each).startswith(wanted))

@@ -7,7 +7,7 @@ import typer
 
 from quizkit.cli import complete
 from quizkit.cli.common import language, tell
-from quizkit.cli.options import Json, Plain, Spoken
+from quizkit.cli.options import Json, Plain, Spoken, Topics
 from quizkit.interrupt import at_once
 from quizkit.words import Lang
 
@@ -61,6 +61,7 @@ def demo(
             metavar="SECONDS", help="A run is stopped after so many: 60, or 3 if it is to hang."
         ),
     ] = None,
+    topic: Topics = None,
     show: Annotated[bool, typer.Option("--show", help="Print the source, run nothing.")] = False,
     svg: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the timeline as an SVG picture.")
@@ -94,6 +95,10 @@ def demo(
         from quizkit.cli.usage import unknown
 
         raise unknown("demo_option", "quizkit demo", name, COMMON)
+    if topic and (name or all_):
+        from quizkit.errors import UsageError
+
+        raise UsageError("demo_topic_alone")
     if all_ or name is None:
         _alone(context.args, {"--break": broken, "--show": show, "--svg": svg, "--trace": trace})
     if all_:
@@ -109,7 +114,7 @@ def demo(
     if name is None:
         from quizkit.cli.demo_list import print_list
 
-        print_list(demos, json, lang, plain)
+        print_list(demos, topic or (), json, lang, plain)
         return
     name = _meant(name, demos, language(lang))
     if usage or show:

@@ -1,42 +1,71 @@
 """`quizkit demo`, `quizkit demo NAME --help` and `--show`: what there is, without running it."""
 
 import sys
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from quizkit.cli.common import language, library
-from quizkit.lab.catalogue import Demo, catalogue, find
+from quizkit.lab.catalogue import FIRST, Demo, catalogue, find, in_topics
+from quizkit.words import Lang
 
 
-def print_list(folder: Path | None, json: bool, lang: str | None, plain: bool) -> None:
-    """Every demo, with the questions whose answers it proves."""
+def print_list(
+    folder: Path | None, topics: Sequence[str], json: bool, lang: str | None, plain: bool
+) -> None:
+    """The demos of some topics, or of all: a line each; as JSON with what they prove."""
     spoken = language(lang)
     demos = catalogue(folder)
+    shelves = in_topics(demos.values(), _wanted(demos, topics))
     if json:
-        from json import dumps
-
-        used = _uses(demos)
-        rows = [
-            {
-                "name": demo.name,
-                "topic": demo.topic,
-                "title": demo.law,
-                "breaks": [*demo.breaks],
-                "proves": sum(used[demo.name].values()),
-                "questions": [*used[demo.name]],
-            }
-            for demo in demos.values()
-        ]
-        print(dumps({"schema": "quizkit/demos/1", "demos": rows}, ensure_ascii=False))
+        _print_json({each.name: each for some in shelves.values() for each in some})
         return
-    from quizkit.ui.screens.demo_page import table
+    from quizkit.ui.screens.demo_page import by_topic
     from quizkit.ui.terminal.console import console, is_plain
 
     screen = console(is_plain(plain))
-    with library([]) as shelves:
-        proved = Counter(each.demo for each in shelves.entries())
-    screen.print(table(demos.values(), proved, spoken, screen.width, is_plain(plain)))
+    screen.print(by_topic(shelves, titles(spoken), spoken), soft_wrap=not screen.is_terminal)
+
+
+def titles(lang: Lang) -> dict[str, str]:
+    """What each topic of the bank is called."""
+    with library([], thorough=False) as shelves:
+        return {slug: each.title[lang] for slug, each in shelves.topics().items()}
+
+
+def _wanted(demos: Mapping[str, Demo], topics: Sequence[str]) -> set[str] | None:
+    """The topics asked for, by whatever name, or None for all.
+
+    Raises UsageError for a topic that does not exist, or where none of them has a demo.
+    """
+    from quizkit.bank.reader import topic_slugs
+    from quizkit.cli.aliases import topic_named
+    from quizkit.errors import UsageError
+    from quizkit.paths import QUESTIONS
+
+    with_demos = {each.topic for each in demos.values()}
+    found = {topic_named(each, {*topic_slugs(QUESTIONS)} | with_demos) for each in topics}
+    if found and not found & with_demos:
+        raise UsageError("demo_topic_empty", name=topics[0], hint=", ".join(sorted(with_demos)))
+    return found or None
+
+
+def _print_json(demos: Mapping[str, Demo]) -> None:
+    from json import dumps
+
+    used = _uses(demos)
+    rows = [
+        {
+            "name": demo.name,
+            "topic": demo.topic,
+            "title": demo.law,
+            "breaks": [*demo.breaks],
+            "proves": sum(used[demo.name].values()),
+            "questions": [*used[demo.name]],
+        }
+        for _, demo in sorted(demos.items())
+    ]
+    first = [each for each in FIRST if each in demos]
+    print(dumps({"schema": "quizkit/demos/1", "demos": rows, "first": first}, ensure_ascii=False))
 
 
 def print_page(name: str, folder: Path | None, lang: str | None, plain: bool) -> None:

@@ -1,6 +1,6 @@
 """What demos there are. A demo is read, never imported, so that a list of them needs no torch."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -11,7 +11,11 @@ from quizkit.lab.demo import Break, Demo, Kind, Parameter, Watch
 from quizkit.lab.source import read
 from quizkit.near import nearest
 
-__all__ = ["Break", "Demo", "Kind", "Parameter", "Watch", "catalogue", "find", "names"]
+__all__ = ["FIRST", "Break", "Demo", "Kind", "Parameter", "Watch"]
+__all__ += ["catalogue", "find", "in_topics", "names"]
+
+FIRST = ("pipeline", "ring-attention", "tensor-parallel", "flash", "all-reduce")
+"""The demos to begin with: the idea is told in the order of the story, one screen after another."""
 
 
 def names(folder: Path | None = None) -> list[str]:
@@ -42,3 +46,14 @@ def catalogue(folder: Path | None = None) -> Mapping[str, Demo]:
 @cache
 def _catalogue(folder: Path) -> Mapping[str, Demo]:
     return MappingProxyType({name: read(_file(name, folder)) for name in names(folder)})
+
+
+def in_topics(
+    demos: Iterable[Demo], wanted: Collection[str] | None = None
+) -> dict[str, list[Demo]]:
+    """The demos of these topics, or of all, topic by topic; those to begin with come first."""
+    found: dict[str, list[Demo]] = {}
+    for demo in sorted(demos, key=lambda each: (each.topic, each.name not in FIRST, each.name)):
+        if wanted is None or demo.topic in wanted:
+            found.setdefault(demo.topic, []).append(demo)
+    return found

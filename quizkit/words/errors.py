@@ -40,8 +40,16 @@ WORDS: Words = {
         "en": "Several demos go by {name}: {hint}. Say which to run, as in quizkit demo {first}",
     },
     "demo_topic": {
-        "zh": "{name} 是专题，它的 demo 有：{hint}。跑其中一个：quizkit demo {first}",
-        "en": "{name} is a topic; its demos are: {hint}. To run one: quizkit demo {first}",
+        "zh": "{name} 是专题，它的 demo 有：{hint}。每个讲什么：quizkit demo --topic {topic}",
+        "en": "{name} is a topic; its demos are: {hint}. What each shows: quizkit demo --topic {topic}",
+    },
+    "demo_topic_alone": {
+        "zh": "--topic 用来列出 demo，不和 demo 的名字或 --all 一起写：quizkit demo --topic pp",
+        "en": "--topic lists demos and goes with neither a demo's name nor --all: quizkit demo --topic pp",
+    },
+    "demo_topic_empty": {
+        "zh": "专题 {name} 还没有 demo。有 demo 的专题：{hint}",
+        "en": "Topic {name} has no demo yet. Topics that have: {hint}",
     },
     "demo_not_yet": {
         "zh": "还没有讲 {name} 的 demo。最接近的：quizkit demo {demo}，题目：quizkit study {question}",

@@ -122,14 +122,10 @@ WORDS: Words = {
         "zh": "共运行 {runs} 次，其中 {wrong} 次结果和应有的不符。",
         "en": "{runs} runs, {wrong} of them other than they should be.",
     },
-    "column_demo": {"zh": "demo", "en": "demo"},
-    "column_topic": {"zh": "专题", "en": "topic"},
-    "column_breaks": {"zh": "可埋 bug", "en": "breaks"},
-    "column_questions": {"zh": "证明的题", "en": "questions"},
-    "column_law": {"zh": "一句话", "en": "the law"},
+    "list_first": {"zh": "先看这五个：{names}", "en": "Five to start with: {names}"},
     "list_hint": {
-        "zh": "运行：quizkit demo NAME --gpus 4；细节：quizkit demo NAME --help",
-        "en": "Run one: quizkit demo NAME --gpus 4; more about it: quizkit demo NAME --help",
+        "zh": "运行：quizkit demo NAME --gpus 4；细节：quizkit demo NAME --help；只看一个专题：quizkit demo --topic pp",
+        "en": "Run one: quizkit demo NAME --gpus 4; more about it: quizkit demo NAME --help; one topic: quizkit demo --topic pp",
     },
     "page_hint": {
         "zh": "运行：quizkit demo {name} --gpus 4；埋一个 bug：--break NAME；源码：--show",

@@ -75,7 +75,7 @@ def test_a_topic_is_taken_by_the_name_people_type(tmp_path: Path, typed: str, to
     [
         *(("1f1b", "pipeline"), ("gpipe", "pipeline"), ("allreduce", "all-reduce")),
         *(("flash-attention", "flash"), ("zero", "model-states")),
-        ("ring_attention", "ring-attention"),
+        *(("ring_attention", "ring-attention"), ("Unused", "ddp-unused")),
     ],
 )
 def test_a_demo_is_found_by_the_name_people_type(tmp_path: Path, typed: str, demo: str):
@@ -87,8 +87,16 @@ def test_a_demo_is_found_by_the_name_people_type(tmp_path: Path, typed: str, dem
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("demo", "ring"), "Several demos go by ring: all-reduce, ring-attention."),
+        (
+            ("demo", "ring"),
+            "go by ring: all-reduce, ring-attention, ring-rounding, ring-ulysses.",
+        ),
+        (("demo", "rounding"), "go by rounding: all-reduce-rounding, ring-rounding."),
         (("demo", "cp"), "cp is a topic; its demos are: all-gather-attention, cp-activations,"),
+        (("demo", "cp"), "quizkit demo --topic cp"),
+        (("demo", "pipeline", "--topic", "pp"), "--topic lists demos"),
+        (("demo", "--topic", "pq"), "There is no topic pq. Try: tp."),
+        (("demo", "--topic", "inference"), "Topic inference has no demo yet. Topics that have: "),
         (("demo", "moe"), "no demo on moe yet. The nearest: quizkit demo all-to-all"),
         (("study", "--topic", "moe"), "no topic on moe yet. The nearest question: quizkit study"),
         (("study", "ddp"), "To study it: quizkit study --topic dp"),

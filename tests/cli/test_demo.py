@@ -14,7 +14,7 @@ import started
 from quizkit.cli import common
 from quizkit.cli.demo_options import parsed
 from quizkit.errors import UsageError
-from quizkit.lab.catalogue import find, names
+from quizkit.lab.catalogue import FIRST, catalogue, find, names
 from quizkit.paths import DEMOS
 
 ROOT = DEMOS.parent
@@ -70,14 +70,25 @@ def tiny(tmp_path: Path) -> Path:
 
 
 def test_the_list_names_every_demo() -> None:
-    for lang, word, columns in (("en", "questions", 60), ("zh", "证明的题", 120)):
-        done = quizkit("--lang", lang, COLUMNS=str(columns))
+    for lang, title in (("en", "pp  Pipeline"), ("zh", "pp  流水线")):
+        done = quizkit("--lang", lang, COLUMNS="60")
         assert (done.returncode, done.stderr) == (0, "")
-        for name in names():
-            assert name in done.stdout
-        assert word in done.stdout
+        listed = [each.split()[0] for each in done.stdout.splitlines() if each.startswith("  ")]
+        assert sorted(listed) == names()
+        assert title in done.stdout
+        assert ", ".join(FIRST) in done.stdout
         assert "\x1b" not in done.stdout
-        assert max(map(len, done.stdout.splitlines())) <= columns
+
+
+def test_the_list_of_a_topic_is_that_topics_alone() -> None:
+    told = quizkit("--topic", "context-parallel")
+    assert told.returncode == 0
+    listed = [each.split()[0] for each in told.stdout.splitlines() if each.startswith("  ")]
+    found = {each.name for each in catalogue().values() if each.topic == "cp"}
+    assert (listed[0], {*listed}) == ("ring-attention", found)
+    data = json.loads(quizkit("--topic", "cp", "--json").stdout)
+    assert [row["name"] for row in data["demos"]] == sorted(found)
+    assert data["first"] == ["ring-attention"]
 
 
 def test_the_list_as_json() -> None:

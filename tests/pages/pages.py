@@ -4,7 +4,7 @@ python tests/pages/pages.py
 """
 
 from quizkit.bank.reader import read_topic, topic_slugs
-from quizkit.lab.catalogue import Demo, catalogue
+from quizkit.lab.catalogue import FIRST, Demo, catalogue
 from quizkit.paths import DEMOS, QUESTIONS
 from quizkit.ui.screens.demo_words import demo_words
 from quizkit.ui.terminal.keymap import KEYMAP, Binding, State, chord_name
@@ -62,9 +62,6 @@ TERMINAL = (
     ("Ctrl-C", False, "interrupt"),
 )
 """Keys that a terminal has by itself: the chord, whether only where text is typed, its words."""
-
-FIRST = ("pipeline", "ring-attention", "tensor-parallel", "flash", "all-reduce")
-"""The demos to read first: the idea is told in the order of the story, one screen after another."""
 
 
 def keys_page() -> str:

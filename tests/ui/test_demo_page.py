@@ -8,8 +8,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from quizkit.lab.catalogue import Break, Demo, Parameter, Watch
-from quizkit.ui.screens.demo_page import page, table
+from quizkit.lab.catalogue import Break, Demo, Parameter, Watch, in_topics
+from quizkit.ui.screens.demo_page import by_topic, page
 from quizkit.ui.text import linebreak
 from quizkit.words import Lang
 
@@ -50,19 +50,18 @@ def shown(what: RenderableType, width: int) -> str:
     return text
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("lang", ["zh", "en"])
-def test_the_list_has_every_number_of_every_demo(lang: Lang, width: int, plain: bool) -> None:
-    used = {"ring-attention": 2, "all-reduce": 0}
-    text = shown(table([DEMO, OTHER], used, lang, width, plain), width)
-    lines = text.splitlines()
-    ring = next(line for line in lines if "ring-attention" in line)
-    assert "cp" in ring
-    assert [word for word in ring.split() if word.isdigit()] == ["3", "2"]
-    other = next(line for line in lines if "all-reduce" in line)
-    assert [word for word in other.split() if word.isdigit()] == ["0", "0"]
-    assert "".join(DEMO.law.split()) in "".join(text.split())
+def test_the_list_is_topic_by_topic_a_line_for_each_demo(lang: Lang) -> None:
+    shelves = in_topics([OTHER, replace(DEMO, name="a-later-one"), DEMO])
+    lines = shown(by_topic(shelves, {"cp": "long"}, lang), 200).splitlines()
+    at = lines.index("cp  long")
+    assert lines[at - 1] == ""
+    # What is to be read first comes before what comes first in the alphabet.
+    assert [line.split()[0] for line in lines[at + 1 : at + 3]] == ["ring-attention", "a-later-one"]
+    assert lines[at + 1].endswith(f"  {DEMO.law}")
+    assert lines[lines.index("comm") + 1] == f"  all-reduce      {OTHER.law}"
+    assert "all-reduce, ring" not in lines[0]
+    assert "ring-attention, all-reduce" in lines[0]
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -1,59 +1,35 @@
-"""Demos on the screen before anything is run: the list of them, and what one says of itself."""
+"""Demos before anything is run: the list of them by topic, and what one says of itself."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from quizkit.lab.catalogue import Demo, Parameter
+from quizkit.lab.catalogue import FIRST, Demo, Parameter
 from quizkit.ui.screens.demo_words import demo_words
 from quizkit.ui.screens.parts import bracketed
 from quizkit.ui.screens.report_screen import expected
 from quizkit.ui.text.inline import one_line
 from quizkit.words import Lang, say
 
-_WIDE = 100  # columns from which on the law stands beside the numbers
 
-
-def table(
-    demos: Iterable[Demo],
-    questions: Mapping[str, int],
-    lang: Lang,
-    width: int,
-    plain: bool,
+def by_topic(
+    shelves: Mapping[str, Sequence[Demo]], titles: Mapping[str, str], lang: Lang
 ) -> RenderableType:
-    """One row a demo: its law, its topic, how many breaks it has and questions it proves."""
-    rows = [
-        (
-            Text(demo.name, "bold"),
-            Text(demo.topic),
-            Text(str(len(demo.breaks))),
-            Text(str(questions[demo.name])),
-            Text(demo_words(demo, lang).law),
-        )
-        for demo in demos
-    ]
-    titles = [say(f"lab.column_{name}", lang) for name in _COLUMNS]
-    if plain or width < _WIDE:
-        return Group(*(_stacked(row, titles) for row in rows), Text(say("lab.list_hint", lang)))
-    grid = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for index, title in enumerate(titles):
-        grid.add_column(title, overflow="fold", no_wrap=index < len(titles) - 1)
-    for row in rows:
-        grid.add_row(*row)
-    return Group(grid, Text("\n" + say("lab.list_hint", lang), "dim"))
-
-
-_COLUMNS = ("demo", "topic", "breaks", "questions", "law")
-
-
-def _stacked(row: Sequence[Text], titles: Sequence[str]) -> RenderableType:
-    name, topic, breaks, questions, line = row
-    head = Text.assemble(name, f"  {topic}  ", f"{titles[2]}: {breaks}  {titles[3]}: {questions}")
-    return Group(head, Padding(line, (0, 0, 0, 2), expand=False))
+    """Topic by topic a line for each demo: its name and its law. Lines are as long as they are."""
+    width = max(len(demo.name) for demos in shelves.values() for demo in demos)
+    lines: list[Text] = []
+    first = [each for each in FIRST if any(d.name == each for ds in shelves.values() for d in ds)]
+    if len(shelves) > 1 and first:
+        lines += [Text(say("lab.list_first", lang, names=", ".join(first)))]
+    for topic, demos in shelves.items():
+        lines += [Text(), Text.assemble((topic, "bold"), f"  {titles.get(topic, '')}".rstrip())]
+        for demo in demos:
+            name = Text(f"  {demo.name:{width}}", "bold")
+            lines.append(Text.assemble(name, f"  {demo_words(demo, lang).law}"))
+    return Text("\n").join([*lines, Text(), Text(say("lab.list_hint", lang), "dim")])
 
 
 def page(demo: Demo, lang: Lang, plain: bool) -> RenderableType:
