@@ -102,7 +102,7 @@ def list_questions(
         rows = [_row(question) for question in questions]
         _print({"schema": "quizkit/questions/1", "count": count, "questions": rows})
     else:
-        console(plain=plain).print(Questions(questions, spoken))
+        console(plain=plain).print(Questions(questions, spoken), crop=False)
 
 
 def search(
@@ -128,7 +128,7 @@ def search(
     if json:
         _print({"schema": "quizkit/questions/1", "questions": [_row(each) for each in found]})
     elif found:
-        console(plain=plain).print(Questions(found, spoken))
+        console(plain=plain).print(Questions(found, spoken, whole=True), crop=False)
         if len(names) > limit:
             more = {"more": len(names) - limit, "limit": len(names)}
             tell(say("bank.more_found", spoken, **more), err=True)

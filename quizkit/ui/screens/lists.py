@@ -18,35 +18,49 @@ _ROOM = 60
 
 
 class Questions:
-    """A line each; on a terminal that leaves their words too little room, two."""
+    """A line each; two where a terminal leaves their words too little room, and more if `whole`.
 
-    def __init__(self, questions: Iterable[Listed], lang: Lang) -> None:
+    Into a pipe or a file goes a whole line each, however wide: something else will read it.
+    """
+
+    def __init__(self, questions: Iterable[Listed], lang: Lang, whole: bool = False) -> None:
         self._questions = list(questions)
         self._lang: Lang = lang
+        self._whole = whole
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        """As wide as the console."""
-        lang = self._lang
-        kinds = [
-            say(f"ui.kind_{'several' if each.several else each.kind}", lang)
-            for each in self._questions
-        ]
-        beside = sum(
-            max(map(cell_len, column), default=0) + 2
-            for column in ([each.id for each in self._questions], ["level"], kinds)
-        )
-        if console.is_terminal and options.max_width - beside < _ROOM:
-            for each, kind in zip(self._questions, kinds, strict=True):
-                level = say(f"ui.level_{each.level}", lang)
-                yield Line.assemble((each.id, "bold"), (f"  {level}  {kind}", "dim"), no_wrap=True)
-                yield Padding(_line(each.title[lang]), (0, 0, 0, 2))
+        """As wide as the console, or as the words where nobody's console is told."""
+        head = tuple(say(f"bank.column_{each}", self._lang) for each in ("id", "level", "kind"))
+        rows = [self._cells(each) for each in self._questions]
+        wide = [max(cell_len(row[at]) for row in [head, *rows]) for at in range(len(head))]
+        room = options.max_width - sum(wide) - 2 * len(wide)
+        if console.is_terminal and (self._whole or room < _ROOM):
+            for each, (name, _, kind) in zip(self._questions, rows, strict=True):
+                level = say(f"ui.level_{each.level}", self._lang)
+                yield Line.assemble((name, "bold"), (f"  {level}  {kind}", "dim"), no_wrap=True)
+                title = each.title[self._lang]
+                words = inline(title, plain=True) if self._whole else _line(title)
+                yield Padding(words, (0, 0, 0, 2))
             return
-        made = _table(lang, "id", "level", "kind", "prompt")
-        for each, kind in zip(self._questions, kinds, strict=True):
-            made.add_row(each.id, str(each.level), kind, _line(each.title[lang]))
-        yield made
+        titles = [each.title[self._lang] for each in self._questions]
+        titles = [say("bank.column_prompt", self._lang), *titles]
+        for number, (row, title) in enumerate(zip([head, *rows], titles, strict=True)):
+            line = Line("", "" if number else "bold", no_wrap=True, overflow="ignore")
+            for cell, columns in zip(row, wide, strict=True):
+                line.append(cell + " " * (columns - cell_len(cell) + 2))
+            line.append_text(_line(title))
+            if console.is_terminal and line.cell_len > options.max_width:
+                # Half of a wide character is a space, and none belongs before the dots.
+                line.truncate(options.max_width - 1, overflow="crop")
+                line.rstrip()
+                line.append("…")
+            yield line
+
+    def _cells(self, question: Listed) -> tuple[str, str, str]:
+        kind = "several" if question.several else question.kind
+        return question.id, str(question.level), say(f"ui.kind_{kind}", self._lang)
 
 
 def coverage_table(found: Mapping[str, Covered], lang: Lang) -> RenderableType:

@@ -27,6 +27,7 @@ from quizkit.lab.excerpt import excerpt
 from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.stem import stem
 from quizkit.ui.screens.parts import below, colon, kind
+from quizkit.ui.screens.worked import worked
 from quizkit.ui.text.code import listing
 from quizkit.ui.text.inline import inline
 from quizkit.ui.text.markup import prose
@@ -99,7 +100,9 @@ def _key(asked: Asked, lang: Lang, plain: bool) -> Iterable[RenderableType]:
                 drawn = (f"{name} = {show_number(each)}" for name, each in asked.values.items())
                 yield Line(say("bank.drawn", lang, values=listed(drawn, lang)) + "\n")
             number = f"{show_number(asked.answer())} {question.unit}".strip()
-            yield _answer(number + derived(question.answer), lang)
+            yield _answer(number, lang)
+            for line in worked(question.answer, asked.values, question.unit, lang):
+                yield below(Line(line), 2)
             if question.traps:
                 yield _title("traps", lang)
             for trap in question.traps:
