@@ -30,7 +30,7 @@ from quizkit.cli import (
     stats,
     study,
 )
-from quizkit.cli.common import columns, language, spoken, tell
+from quizkit.cli.common import language, spoken, tell
 from quizkit.cli.help import dress, word
 from quizkit.interrupt import INTERRUPTED
 from quizkit.words import say
@@ -73,6 +73,7 @@ dress(app)
 def start(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", hidden=True)] = False,
 ) -> None:
     """What is due and what to do next."""
     if version:
@@ -81,17 +82,10 @@ def start(
         typer.echo(__version__)
         raise typer.Exit
     if context.invoked_subcommand is None:
-        from quizkit.settings import settings
+        from quizkit.cli.home import home
 
-        due.due()
-        lang, placed = language(), settings()["level"].origin != "default"
-        steps = say("study.next_steps", lang)
-        steps = steps if placed else say("study.first_step", lang) + "\n" + steps
-        if sys.stdout.isatty():
-            from quizkit.ui.text.linebreak import narrowed
-
-            steps = narrowed(steps, columns(sys.stdout))
-        tell("\n" + steps)
+        if words := home(plain):
+            raise typer.Exit(int(app(words, standalone_mode=False) or 0))
 
 
 def run() -> int:

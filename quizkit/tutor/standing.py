@@ -66,9 +66,9 @@ def standing(
     a myth shown in one topic can be laid to rest in another.
     """
     bank, rows = list(entries), list(answers)
-    names = {old: each.id for each in bank for old in each.was.split()}
-    judged = _renamed(counted(rows), names)
-    here = [row for row in judged if _within(row.question, topics)]
+    names = _names(bank)
+    every_one = judged(bank, rows)
+    here = [row for row in every_one if _within(row.question, topics)]
     chosen = [each for each in bank if topics is None or each.topic in topics]
     ids = {each.id for each in chosen}
     known = [row for row in here if row.question in ids]
@@ -90,7 +90,7 @@ def standing(
         forecast=forecast([cards[each] for each in ids if each in cards], now, zone),
         every=every,
         recent=recent,
-        beliefs=[b for b in beliefs(bank, judged) if any(_within(n, topics) for n in b.shown)],
+        beliefs=[b for b in beliefs(bank, every_one) if any(_within(n, topics) for n in b.shown)],
         calibration=calibration(study),
         leeches=leeches(chosen, cards),
         activity=activity(here, now, zone),
@@ -105,6 +105,15 @@ def leeches(entries: Iterable[Entry], cards: Mapping[str, Card]) -> list[Leech]:
         if each.id in cards and cards[each.id].lapses >= LEECH
     ]
     return sorted(found, key=lambda each: (-each.lapses, each.question))
+
+
+def judged(entries: Iterable[Entry], answers: Iterable[Answer]) -> list[Answer]:
+    """The answers that count, under the names that their questions have today."""
+    return _renamed(counted(answers), _names(entries))
+
+
+def _names(entries: Iterable[Entry]) -> dict[str, str]:
+    return {old: each.id for each in entries for old in each.was.split()}
 
 
 def _within(question: str, topics: Collection[str] | None) -> bool:

@@ -286,10 +286,6 @@ WORDS: Words = {
         "zh": "这道题的答案要分项写（名称: 内容）。",
         "en": "The answer to this one has named parts.",
     },
-    "first_step": {
-        "zh": "quizkit place                          十分钟定级，新题从你的水平开始",
-        "en": "quizkit place                          ten minutes that find your level",
-    },
     "next_steps": {
         "zh": (
             "quizkit learn pp                       从头学一个专题\n"

@@ -57,7 +57,9 @@ def commands() -> dict[tuple[str, ...], list[str]]:
     while waiting:
         words, command = waiting.pop()
         context = command.make_context("quizkit", [], resilient_parsing=True)
-        found[words] = [getattr(each, "help", "") for each in command.get_params(context)]
+        options = command.get_params(context)
+        shown = [each for each in options if not getattr(each, "hidden", False)]
+        found[words] = [getattr(each, "help", "") for each in shown]
         below = getattr(command, "commands", {})
         waiting += [((*words, name), each) for name, each in below.items()]
     return found

@@ -25,6 +25,7 @@ WHEN: dict[Lang, dict[State, str]] = {
         "compose": "a long answer",
         "verdict": "after the answer",
         "page": "an introduction",
+        "home": "quizkit alone",
     },
     "zh": {
         "pick": "单选",
@@ -37,8 +38,11 @@ WHEN: dict[Lang, dict[State, str]] = {
         "compose": "写长答案",
         "verdict": "看讲解",
         "page": "读引言",
+        "home": "单独运行 quizkit",
     },
 }
+BESIDE: tuple[State, ...] = ("home",)
+"""Where no question is asked: a key of any time has the same meaning there, where it has one."""
 ALWAYS: dict[Lang, str] = {"en": "any time", "zh": "随时"}
 ASKED: dict[Lang, str] = {"en": "a question", "zh": "答题"}
 COLUMNS: dict[Lang, tuple[str, ...]] = {
@@ -91,7 +95,7 @@ def _cells(binding: Binding, lang: Lang) -> list[str]:
 
 def _when(binding: Binding, lang: Lang) -> str:
     states = {*binding.states}
-    asking = {*WHEN[lang]} - {"verdict", "page"}
+    asking = {*WHEN[lang]} - {"verdict", "page", *BESIDE}
     if states >= asking:
         later = ("verdict", "page")
         if states >= {*later}:

@@ -13,7 +13,8 @@ from typing import Literal
 from quizkit.words import Lang, say
 
 State = Literal[
-    "pick", "tick", "rubric", "order", "line", "review", "type", "compose", "verdict", "page"
+    "pick", "tick", "rubric", "order", "line", "review", "type", "compose", "verdict", "page",
+    "home",
 ]  # fmt: skip
 """What the desk is waiting for. A digit means one thing in each."""
 
@@ -75,13 +76,17 @@ KEYMAP: tuple[Binding, ...] = (
     Binding("say", "say", ("verdict",), ("y",), "y", line=":y"),
     Binding("hint", "hint", _ASKING, ("h",), "h", chord="c-r", line=":h"),
     Binding("assume", "assume", _ALL, ("a",), "a", chord="c-v"),
-    Binding("toggle", "toggle", (*_ALL, "page"), ("t",), "t", chord="c-t", line=":t"),
+    Binding("next", "next", ("home",), ("enter", "space"), "Enter"),
+    Binding("demos", "demos", ("home",), ("d",), "d"),
+    Binding("study", "study", ("home",), ("s",), "s"),
+    Binding("mock", "mock", ("home",), ("m",), "m"),
+    Binding("toggle", "toggle", (*_ALL, "page", "home"), ("t",), "t", chord="c-t", line=":t"),
     Binding("sure", "sure", _ASKING, ("!",), "!", chord="c-]", line=":!"),
     Binding("flag", "flag", _ALL, ("f",), "f", chord="c-x", line=":f"),
     Binding("undo", "undo", _ALL, ("u",), "u", chord="c-o", line=":u"),
     Binding("skip", "skip", (*_ASKING, "page"), ("s",), "s", chord="c-s", line=":s"),
-    Binding("help", "help", (*_ALL, "page"), ("?",), "?", chord="c-g", line=":?"),
-    Binding("quit", "quit", (*_ALL, "page"), ("q",), "q", chord="c-q", line=":q"),
+    Binding("help", "help", (*_ALL, "page", "home"), ("?",), "?", chord="c-g", line=":?"),
+    Binding("quit", "quit", (*_ALL, "page", "home"), ("q",), "q", chord="c-q", line=":q"),
 )
 
 TYPING: tuple[State, ...] = ("type", "compose")

@@ -1,0 +1,50 @@
+"""What somebody who comes back needs to know: where they are, what today holds, what is next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from quizkit.tutor.beliefs import Belief
+from quizkit.tutor.tally import Tally
+
+Step = Literal["place", "study", "belief", "mock"]
+"""The one thing to do next."""
+
+_TRIED = 3
+"""Questions that go at one belief: enough to see it gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """Where the learner is. `level` is None until one was found or settled.
+
+    `days` are those to the interview, of `minutes` each; None where none is settled. `reviews` and
+    `new` are today's, as `study` would ask them. `topics` say of each how many of its questions
+    will be remembered tomorrow. `begun`: whether anything was ever answered.
+    """
+
+    level: int | None
+    days: int | None
+    minutes: int
+    reviews: int
+    new: int
+    topics: Mapping[str, Tally]
+    belief: Belief | None
+    begun: bool
+
+    @property
+    def step(self) -> Step:
+        """The next useful thing: a level first, then today's, then what is still believed."""
+        if self.level is None and not self.begun:
+            return "place"
+        if self.reviews or self.new:
+            return "study"
+        return "belief" if self.belief else "mock"
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The command of that step, after `quizkit`."""
+        if self.step == "belief":
+            assert self.belief
+            return ("study", *(self.belief.caught or self.belief.shown)[:_TRIED])
+        return (self.step,)
