@@ -18,7 +18,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from quizkit.bank.entry import Entry, entry
 from quizkit.bank.index_file import discard, is_damage, opened, writing
 from quizkit.bank.listed import Listed, listed
-from quizkit.bank.model import Problem, Question, Retired, Text, Topic
+from quizkit.bank.model import Idea, Problem, Question, Retired, Text, Topic
 from quizkit.bank.reader import (
     ODD_NAME,
     is_ours,
@@ -332,6 +332,7 @@ def _topic(slug: str, note: Mapping[str, Any] | None) -> Topic:
         tuple(note["needs"]),
         tuple(note["order"]),
         {name: Text(**said) for name, said in note["assume"].items()},
+        tuple(Idea(**each) for each in note["ideas"]),
     )
 
 

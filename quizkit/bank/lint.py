@@ -60,6 +60,7 @@ def lint(bank: Bank, folder: Path) -> list[Problem]:
     problems += _conditions(bank)
     problems += _strays(bank, folder)
     problems += _reading_orders(bank, folder)
+    problems += _ideas(bank)
     problems += retired_problems(folder, bank.questions)
     problems += [Problem("", 1, message, "warning") for message in _patterns(bank)]
     return problems
@@ -149,6 +150,19 @@ def _conditions(bank: Bank) -> Iterator[Problem]:
                     f"`{text.en}` is written {len(places)} times; name it in `{topic}/_topic.yaml`"
                 )
                 yield Problem(question.file, question.line(f"assume.{index}"), message, "warning")
+
+
+def _ideas(bank: Bank) -> Iterator[Problem]:
+    for slug, topic in bank.topics.items():
+        file, count = f"{slug}/_topic.yaml", len(topic.ideas)
+        if count and any(len(topic.paragraphs(lang)) != count for lang in ("zh", "en")):
+            message = f"`ideas`: {count} of them, and `intro` needs as many paragraphs"
+            yield Problem(file, 1, message)
+        named = [name for each in topic.ideas for name in (each.ask, each.run) if name]
+        for name in dict.fromkeys(named):
+            if f"{slug}/{name}" not in bank.questions:
+                message = no_question(f"{slug}/{name}", bank.questions, bank.retired)
+                yield Problem(file, 1, f"`ideas`: {message}")
 
 
 def _reading_orders(bank: Bank, folder: Path) -> Iterator[Problem]:

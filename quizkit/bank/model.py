@@ -265,10 +265,23 @@ KINDS: Mapping[Kind, type[Question]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Idea:
+    """What follows a paragraph: the question asked, and a picture drawn from a kept run.
+
+    `run` is the question whose proof made the run, `schedule` the timeline of it that is shown.
+    """
+
+    ask: str
+    run: str = ""
+    schedule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Topic:
     """A shelf: its title, what it is about, what to know before, in which order to read it.
 
-    `assume` are conditions that many of its questions share, each by a name.
+    `assume` are conditions that many of its questions share, each by a name. `ideas` say of each
+    paragraph of the introduction which question follows it in a course.
     """
 
     slug: str = field(metadata={"given": True})
@@ -277,6 +290,11 @@ class Topic:
     needs: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     assume: Mapping[str, Text] = field(default_factory=dict[str, Text])
+    ideas: tuple[Idea, ...] = ()
+
+    def paragraphs(self, lang: Lang) -> list[str]:
+        """The introduction, an idea each."""
+        return [each.strip() for each in self.intro[lang].split("\n\n") if each.strip()]
 
 
 @dataclass(frozen=True, slots=True)

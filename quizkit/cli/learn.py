@@ -11,6 +11,8 @@ from quizkit.cli.session import open_desk, session
 
 if TYPE_CHECKING:
     from quizkit.bank.library import Library
+    from quizkit.bank.model import Text, Topic
+    from quizkit.lab.report import Report
     from quizkit.tutor.desk import Desk, Page
     from quizkit.tutor.placement import Placed
     from quizkit.words import Lang
@@ -43,8 +45,9 @@ def learn(
     json: JsonLines = False,
     bank: Banks = None,
 ) -> None:
-    """Walk through a topic in reading order: its introduction, then question, run, question."""
+    """Walk through a topic: an idea, a picture, a question, and again."""
     from quizkit.paths import QUESTIONS
+    from quizkit.tutor.lesson import Lesson
     from quizkit.tutor.lineup import course
     from quizkit.tutor.queue import Queue
 
@@ -55,18 +58,20 @@ def learn(
     entries = shelves.entries(wanted)
     place = open_desk(json, plain, spoken)
     with shelves:
-        read = _read(place, _introduction(shelves, topic, [each.id for each in entries], spoken))
-        if read is None:
-            return
-        order = [f"{topic}/{slug}" for slug in shelves.topics()[topic].order]
+        shelf = shelves.topics()[topic]
+        asks = [f"{topic}/{idea.ask}" for idea in shelf.ideas]
+        order = dict.fromkeys([*asks, *(f"{topic}/{slug}" for slug in shelf.order)])
+        opening = _opening(shelves, topic, [each.id for each in entries])
+        lesson = Lesson(place, shelf.title, _ideas(shelves, shelf, spoken), asks, opening)
         session(
             entries,
             shelves,
             place,
             lambda cards, number: Queue(
-                entries, course(entries, order, {} if again else cards), number, strict=True
+                entries, course(entries, [*order], {} if again else cards), number, strict=True
             ),
-            lang=read,
+            lang=spoken,
+            before=lesson.before,
             seed=seed,
             runs=runs,
             done=("study.course_done", {"topic": topic}),
@@ -182,26 +187,57 @@ def _turned(page: "Page") -> "Page":
     return replace(page, lang=other(page.lang))
 
 
-def _introduction(shelves: "Library", slug: str, questions: list[str], lang: "Lang") -> "Page":
+def _opening(shelves: "Library", slug: str, questions: list[str]) -> "Text":
+    """How long the course is, how far the learner has come, what to know before."""
     from quizkit.bank.model import Text
     from quizkit.diary import Diary
     from quizkit.paths import diary_file
-    from quizkit.tutor.desk import Page
     from quizkit.words import listed, say
 
     topics = shelves.topics()
-    topic = topics[slug]
-    needs = [topics[each] for each in topic.needs if each in topics]
+    needs = [topics[each] for each in topics[slug].needs if each in topics]
     with Diary(diary_file()) as diary:
         done = len({review.question for review in diary.reviews(questions)})
 
     def text(spoken: "Lang") -> str:
         named = listed((f"{each.title[spoken]} (`{each.slug}`)" for each in needs), spoken)
         before = say("study.needs", spoken, topics=named) if needs else ""
-        course = say("study.course", spoken, count=len(questions), done=done)
-        return f"{topic.intro[spoken].strip()}\n\n{course}\n\n{before}".strip()
+        key = "study.course_ideas" if topics[slug].ideas else "study.course"
+        course = say(key, spoken, count=len(questions), done=done)
+        return (course + ("" if spoken == "zh" else " ") + before).strip()
 
-    return Page(topic.title, Text(text("zh"), text("en")), lang)
+    return Text(*(text(spoken) for spoken in _LANGS))
+
+
+def _ideas(shelves: "Library", topic: "Topic", lang: "Lang") -> "list[Page]":
+    """A page for each idea of a topic; a picture comes from the record that ships."""
+    from quizkit.bank.model import Idea, Text
+    from quizkit.tutor.desk import Page
+
+    told = zip(*(topic.paragraphs(spoken) for spoken in _LANGS), strict=False)
+    ideas = topic.ideas or [Idea("")] * len(topic.paragraphs("zh"))
+    return [
+        Page(
+            topic.title,
+            Text(*said),
+            lang,
+            picture=_kept(shelves, f"{topic.slug}/{idea.run}") if idea.run else None,
+            schedule=idea.schedule,
+        )
+        for said, idea in zip(told, ideas, strict=False)
+    ]
+
+
+def _kept(shelves: "Library", name: str) -> "Report | None":
+    """The run of a question's proof, where one is kept that fits its demo as it is now."""
+    from quizkit.lab.catalogue import catalogue
+    from quizkit.proof.kept import shipped
+    from quizkit.proof.setting import rows, setting
+
+    question = shelves.question(name)
+    if question is None or question.proof is None or question.proof.demo not in catalogue():
+        return None
+    return shipped(catalogue()).get(setting(question, rows(question)[0]))
 
 
 def _found(found: "Placed", lang: "Lang") -> "Page":

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from quizkit.bank.entry import Entry
     from quizkit.bank.library import Library
     from quizkit.tutor.desk import Desk
+    from quizkit.tutor.study import Before
     from quizkit.tutor.turns import Turns
     from quizkit.tutor.verdict import Note
     from quizkit.words import Lang
@@ -46,6 +47,7 @@ def session(
     done: "Note | None" = None,
     command: str = "quizkit study",
     places: bool = False,
+    before: "Before | None" = None,
 ) -> None:
     """Ask what the queue brings; `done` is said where it brings nothing at all.
 
@@ -79,6 +81,7 @@ def session(
             runs=runs,
             greeting=lambda cards: _foundations(shelves, topics, cards, lang) or news,
             myths=shelves.myths(),
+            before=before,
         )
         if done and not study.left:
             tell(say(done[0], lang, **done[1]))

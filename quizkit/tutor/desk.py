@@ -13,6 +13,7 @@ from quizkit.tutor.verdict import Note, Verdict
 from quizkit.words import Lang
 
 if TYPE_CHECKING:  # the first question does not wait for the prover
+    from quizkit.lab.report import Report
     from quizkit.proof.view import ProofView
 
 Phase = Literal["question", "verdict"]
@@ -122,15 +123,23 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Something to read before the questions begin.
+    """Something to read before a question.
 
-    `skips`: it offers something that can be left out.
+    `skips`: it offers something that can be left out. One of `total` pages has a `number`, and
+    `back` where another comes before it. `picture` is a kept run, of which `schedule` is shown.
+    `news` are said below.
     """
 
     title: Text
     text: Text
     lang: Lang
     skips: bool = False
+    back: bool = False
+    number: int = 0
+    total: int = 0
+    picture: "Report | None" = None
+    schedule: str = ""
+    news: Text | None = None
 
 
 class Desk(Protocol):
@@ -150,7 +159,10 @@ class Desk(Protocol):
         ...
 
     def read(self, page: Page) -> Command:
-        """Show the page; "continue", "skip", "toggle" or "quit". No more input is "continue"."""
+        """Show the page; "continue", "skip", "toggle", "undo" (the page before) or "quit".
+
+        No more input is "continue".
+        """
         ...
 
     def end(self, summary: Summary) -> None:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:  # the first question does not wait for the laboratory
 Read = Callable[[str], Question | None]
 Prove = Callable[[Asked, object], "ProofView"]
 Show = Callable[[Question], "Excerpt | None"]
+Before = Callable[[Turn, Lang], Lang | None]
+"""Tells what comes before a question: the language it was left in, None where one leaves."""
+
 Written = TypeVar("Written")
 
 _AFTERWARDS = ("prove", "why", "say", "grade", "right")
@@ -43,7 +46,8 @@ class Study:
     """One session over some questions, each of which is read when its turn comes.
 
     With `runs` each answer's proof is run before the next question. `greeting` is said with the
-    first question and may depend on what is remembered. `answer_in` is the language to answer in.
+    first question and may depend on what is remembered. `before` tells what is to be read before a
+    question. `answer_in` is the language to answer in.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class Study:
         runs: bool = False,
         greeting: Callable[[Mapping[str, Card]], Note | None] | None = None,
         myths: Mapping[str, Text] | None = None,
+        before: Before | None = None,
     ) -> None:
         self._entries = entries
         self._desk = desk
@@ -71,6 +76,7 @@ class Study:
         self._prove = prove
         self._show = show
         self._myths = myths or {}
+        self._before = before
         self._memory = Memory(diary, entries)
         self._diary = diary
         self._answer_in: Lang | None = answer_in
@@ -99,6 +105,9 @@ class Study:
         """Ask until the questions or the learner have come to an end."""
         stopped = False
         while not stopped and (turn := self._queue.next()):
+            if turn not in self._left and not self._told(turn):
+                stopped = True
+                break
             sitting = self._left.pop(turn, None) or self._sitting(turn)
             stopped = sitting is not None and not self._question(sitting)
         cards = self._memory.cards
@@ -113,6 +122,12 @@ class Study:
         )
         self._desk.end(summary)
         return summary
+
+    def _told(self, turn: Turn) -> bool:
+        """Have read what comes before the question; False is the end of the session."""
+        left = self._before(turn, self.lang) if self._before else self.lang
+        self.lang = left or self.lang
+        return left is not None
 
     def _sitting(self, turn: Turn) -> Sitting | None:
         question = self._read(turn.question)

@@ -12,8 +12,8 @@ WORDS: Words = {
         "en": "Answer questions: what is due first, then what is new; or just those you name.\n\nFor instance: quizkit study --topic pp, or quizkit study pp/bubble-share. quizkit due lists the topics, quizkit list the questions.",
     },
     "learn": {
-        "zh": "从头学一个专题：先读引言，再一题一跑往下走。",
-        "en": "Walk through a topic in reading order: its introduction, then question, run, question.",
+        "zh": "从头走一遍一个专题：讲一段、看一张图、问一题，如此往下",
+        "en": "Walk through a topic: an idea, a picture, a question, and again.",
     },
     "place": {
         "zh": "十分钟定级：找到新题该从哪一级开始。",

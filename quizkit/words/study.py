@@ -145,6 +145,10 @@ WORDS: Words = {
         "zh": "按回车，把决定这题的 demo 跑一遍",
         "en": "Enter runs the demo that decides this one",
     },
+    "picture": {
+        "zh": "录下的一次运行（quizkit demo {demo}，{ranks} 个 rank）：",
+        "en": "From a recorded run (quizkit demo {demo}, {ranks} ranks):",
+    },
     "needs": {"zh": "先修：{topics}。", "en": "To know before: {topics}."},
     "course_done": {
         "zh": "{topic} 的题都做过一遍了。复习：quizkit study --topic {topic}；从头再来：quizkit learn {topic} --again",
@@ -301,6 +305,10 @@ WORDS: Words = {
             "quizkit mock pipeline-screen           a timed interview\n"
             "quizkit --help                         everything else"
         ),
+    },
+    "course_ideas": {
+        "zh": "共 {count} 题，做过 {done} 题：讲一段、问一题，其余的按阅读顺序接着做。",
+        "en": "{count} questions, {done} of them answered so far: one after each idea, then the rest in reading order.",
     },
     "course": {
         "zh": "按阅读顺序走，共 {count} 题，做过 {done} 题。",

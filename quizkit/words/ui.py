@@ -38,8 +38,8 @@ WORDS: Words = {
         "en": "show the answer; counts as not known",
     },
     "key_continue": {"zh": "继续", "en": "go on"},
-    "key_begin": {"zh": "开始", "en": "begin"},
-    "does_begin": {"zh": "开始做题", "en": "begin with the questions"},
+    "key_begin": {"zh": "继续", "en": "go on"},
+    "does_begin": {"zh": "往下：做题，或看下一段", "en": "go on: a question, or the next page"},
     "does_continue": {"zh": "下一题", "en": "go on to the next question"},
     "key_grade": {"zh": "改评分", "en": "grade"},
     "does_grade": {
@@ -91,6 +91,8 @@ WORDS: Words = {
         "zh": "这题有问题，标记一下，可以附一句话",
         "en": "something is wrong with the question; add a word if you like",
     },
+    "key_before": {"zh": "上一段", "en": "back"},
+    "does_before": {"zh": "回到上一段", "en": "go back to the page before"},
     "key_undo": {"zh": "撤销", "en": "undo"},
     "does_undo": {
         "zh": "撤销上一个答案，同一题原样再答一次",

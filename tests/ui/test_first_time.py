@@ -126,7 +126,7 @@ def test_a_topic_from_its_introduction_on(quizkit, home: Path):
         last = library.topics()["comm"].order[-1]
         diary.append(answer(f"comm/{last}"))
     desk = quizkit("learn", "comm", "--seed", "1")
-    desk.until("questions in reading order, 1 of them")
+    desk.until("1 of them answered so far")
     desk.press("\r")
     assert begun(desk) == first  # where it was left
     desk.press("\x03")
@@ -135,14 +135,46 @@ def test_a_topic_from_its_introduction_on(quizkit, home: Path):
 
 def test_a_course_begins_where_its_reading_order_does(home: Path):
     with Library([QUESTIONS], cache_folder()) as library:
-        order = library.topics()["optim"].order
+        topic = library.topics()["optim"]
+    ideas = [idea.ask for idea in topic.ideas]
+    order = [*ideas, *(slug for slug in topic.order if slug not in ideas)]
     env = os.environ | {"QUIZKIT_HOME": str(home), "QUIZKIT_LANG": "en"}
-    done = started.quizkit("learn", "optim", "--json", env=env, given='{"command": "skip"}\n' * 4)
+    done = started.quizkit("learn", "optim", "--json", env=env, given='{"command": "skip"}\n' * 6)
     assert done.returncode == 0
     said = [json.loads(line) for line in done.stdout.splitlines()]
-    assert said[0]["page"]["title"]
     asked = [line["ask"]["id"] for line in said if "ask" in line]
-    assert asked[:5] == [f"optim/{slug}" for slug in order[:5]]
+    assert asked[:7] == [f"optim/{slug}" for slug in order[:7]]
+    # A page before each idea's question, and none before what comes after them.
+    told = [next(iter(line)) for line in said if "page" in line or "ask" in line]
+    assert told[:12] == ["page", "ask"] * 5 + ["ask", "ask"]
+    pages = [line["page"] for line in said if "page" in line]
+    assert [page["number"] for page in pages] == [*range(1, 6)]
+    assert [page["text"].split("\n\n")[0] for page in pages] == topic.paragraphs("en")
+
+
+def test_one_goes_on_back_and_away_between_ideas(quizkit):
+    desk = quizkit("learn", "pp", "--seed", "1")
+    assert "u/← back" not in desk.until("Pipeline parallelism  1/7")
+    desk.until("From a recorded run (quizkit demo pipeline, 4 ranks)")
+    desk.until("rank 3 |......F0")
+    desk.press("\r")
+    begun(desk)
+    desk.press("s")
+    desk.until("Pipeline parallelism  2/7")
+    desk.press("u")
+    desk.until("Pipeline parallelism  1/7")
+    desk.press("\r")
+    desk.until("Pipeline parallelism  2/7")
+    desk.press("t")
+    desk.until("流水线并行  2/7")
+    desk.press("\r")
+    desk.wait(lambda text: "2/" in text.splitlines()[0] and "pp  2" in text, "a question")
+    desk.press("\x03")
+    assert desk.close() == 130
+    desk = quizkit("learn", "pp", "--seed", "1")
+    desk.until("Pipeline parallelism  1/7")
+    desk.press("q")
+    assert desk.close() == 0
 
 
 def test_a_topic_that_rests_on_others_says_so(quizkit):

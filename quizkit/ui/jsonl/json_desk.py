@@ -5,7 +5,8 @@ Out, one object a line:
     {"ask": {id, kind, prompt, options, ...}}
     {"verdict": {uuid, question, right, ...}}   the answer is on disk
     {"hint": ...} {"why": ...} {"say": ...} {"proof": report, "claims": ...} {"sure": ...}
-    {"page": {title, text}}                     what a course begins with
+    {"page": {title, text, number, total,       an idea of a course, before the question about it;
+              picture, schedule}}               the report of a kept run, where there is one
     {"message": {key, text}}                    something was undone, flagged, ...
     {"error": {key, text}}                      this line was not understood; nothing happened
     {"end": {answered, right, ...}}
@@ -151,7 +152,14 @@ class JsonDesk:
     def read(self, page: Page) -> Command:
         """Say it and go on."""
         lang = page.lang
-        self._say({"page": {"title": page.title[lang], "text": page.text[lang].strip()}})
+        told = [page.text, page.news] if page.news else [page.text]
+        text = "\n\n".join(each[lang].strip() for each in told)
+        said: Json = {"title": page.title[lang], "text": text}
+        if page.total:
+            said |= {"number": page.number, "total": page.total}
+        if page.picture:
+            said |= {"picture": page.picture.to_json(), "schedule": page.schedule}
+        self._say({"page": said})
         return Command("continue")
 
     def end(self, summary: Summary) -> None:

@@ -1,27 +1,60 @@
-"""A page to read before the questions begin."""
+"""A page to read before a question."""
 
-from rich.console import Group, RenderableType
+from collections.abc import Iterator
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
+from quizkit.lab.report import Report
 from quizkit.tutor.desk import Command, Page
-from quizkit.ui.screens.parts import footer, help_screen, rule
+from quizkit.ui.screens.parts import WIDEST, footer, help_screen, rule
 from quizkit.ui.terminal import keymap
 from quizkit.ui.terminal.keys import Keyboard
 from quizkit.ui.terminal.screen import Screen
 from quizkit.ui.text.markup import prose
-from quizkit.words import say
+from quizkit.words import Lang, say
 
 
 def page_screen(page: Page, plain: bool) -> RenderableType:
     """The page as a reader has it."""
     title = Text(page.title[page.lang], "bold", overflow="fold")
-    head = [title] if plain else [title, rule()]
-    return Group(*head, Text(""), prose(page.text[page.lang], plain))
+    if page.total:
+        title.append(f"  {page.number}/{page.total}", "not bold dim")
+    parts: list[RenderableType] = [title] if plain else [title, rule()]
+    parts += [Text(""), prose(page.text[page.lang], plain)]
+    if page.picture:
+        parts.append(_Picture(page.picture, page.schedule, page.lang))
+    if page.news:
+        parts += [Text(""), prose(page.news[page.lang], plain)]
+    return Group(*parts)
+
+
+class _Picture:
+    """The timeline of a kept run, as wide as the console, and that it is one."""
+
+    def __init__(self, report: Report, schedule: str, lang: Lang) -> None:
+        self._report, self._schedule = report, schedule
+        self._lang: Lang = lang
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        """Nothing where the run has no such timeline."""
+        from quizkit.ui.pictures.chart import charts
+        from quizkit.ui.screens.report_screen import picture
+
+        report = self._report
+        for chart in charts(report.timeline, report.ranks):
+            if chart.schedule == self._schedule:
+                told = {"demo": report.demo, "ranks": report.ranks}
+                caption = say("study.picture", self._lang, **told)
+                yield Text("\n" + caption, "dim", overflow="fold", end="")
+                yield from picture(chart, min(options.max_width, WIDEST), self._lang)
 
 
 def read_page(screen: Screen, keyboard: Keyboard, page: Page) -> Command:
     """Show it, and what is to happen next."""
-    idle = () if page.skips else ("skip",)
+    idle = (*(() if page.skips else ("skip",)), *(() if page.back else ("undo",)))
     with keyboard:
         while True:
             shown = page_screen(page, plain=False)
@@ -34,7 +67,7 @@ def read_page(screen: Screen, keyboard: Keyboard, page: Page) -> Command:
                     back = Text(say("ui.help_back", page.lang), "dim")
                     screen.paint(help_screen("page", page.lang, 0, without=idle), Text(""), back)
                     keyboard.read()
-                case "continue" | "skip" | "toggle" | "quit" as name if name not in idle:
+                case "continue" | "skip" | "toggle" | "undo" | "quit" as name if name not in idle:
                     return Command(name)
                 case _:
                     pass

@@ -84,6 +84,7 @@ KEYMAP: tuple[Binding, ...] = (
     Binding("sure", "sure", _ASKING, ("!",), "!", chord="c-]", line=":!"),
     Binding("flag", "flag", _ALL, ("f",), "f", chord="c-x", line=":f"),
     Binding("undo", "undo", _ALL, ("u",), "u", chord="c-o", line=":u"),
+    Binding("undo", "before", ("page",), ("u", "left"), "u/←"),
     Binding("skip", "skip", (*_ASKING, "page"), ("s",), "s", chord="c-s", line=":s"),
     Binding("help", "help", (*_ALL, "page", "home"), ("?",), "?", chord="c-g", line=":?"),
     Binding("quit", "quit", (*_ALL, "page", "home"), ("q",), "q", chord="c-q", line=":q"),
