@@ -12,7 +12,7 @@ WORDS: Words = {
         "en": "Answer questions: what is due first, then what is new; or just those you name.\n\nFor instance: quizkit study --topic pp, or quizkit study pp/bubble-share. quizkit due lists the topics, quizkit list the questions.",
     },
     "learn": {
-        "zh": "从头走一遍一个专题：讲一段、看一张图、问一题，如此往下",
+        "zh": "从头走一遍一个专题：讲一段、看一张图、问一题，再讲下一段。",
         "en": "Walk through a topic: an idea, a picture, a question, and again.",
     },
     "place": {

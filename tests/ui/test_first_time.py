@@ -51,11 +51,11 @@ def answer(question: str) -> Answer:
 def test_the_level_is_found_and_study_begins_there(quizkit, home: Path):
     desk = quizkit("study")
     desk.until("Where to begin")
-    desk.until("begin  t 中文  s skip")
+    desk.until("go on  t 中文  s skip")
     desk.press("t")
     desk.until("先定个级")
     desk.press("?")
-    desk.until("开始做题")
+    desk.until("往下：做题")
     desk.press("x", "\r")
     for number in range(1, MANY + 1):
         desk.until(f"{number}/{MANY}")
