@@ -114,46 +114,28 @@ def sheet(
         Path | None,
         typer.Argument(metavar="FILE.html", help="A page to print; else text on stdout."),
     ] = None,
-    topic: Topics = None,
     lang: Spoken = None,
     plain: Annotated[bool, typer.Option("--plain", help="Text, without colour or HTML.")] = False,
-    bank: Banks = None,
 ) -> None:
-    """The night before: laws, numbers and conventions, two printed pages a topic at most."""
-    from quizkit.bank.entry import parts_of
+    """The night before: ten formulas, three pictures and the conventions on two pages."""
     from quizkit.bank.lint import glossary
-    from quizkit.export.sheet import printed, shared_out, text
+    from quizkit.cli.kept import kept_run
+    from quizkit.export.sheet import printed, text
     from quizkit.export.sheet import sheet as made
-    from quizkit.lab.catalogue import catalogue
     from quizkit.paths import QUESTIONS
 
-    spoken, wanted = language(lang), _chosen(topic, bank)
-    every: dict[str, list[Question]] = {}
-    with library(bank or []) as shelves:
-        for slug, question in _questions(shelves, None):
-            every.setdefault(slug, []).append(question)
-        topics = shelves.topics()
-    terms = shared_out(glossary(QUESTIONS, []), every)
-    demos = list(catalogue().values())
-    sheets = [
-        # What the common 70 ask for comes before what only we thought of.
-        made(topics[slug], sorted(questions, key=lambda each: not parts_of(each)), demos, terms[slug], spoken)  # noqa: E501
-        for slug, questions in every.items()
-        if not wanted or slug in wanted
-    ]  # fmt: skip
+    spoken = language(lang)
+    with library([], thorough=False) as shelves:
+        found = made(glossary(QUESTIONS, []), lambda name: kept_run(shelves, name), spoken)
     if file is not None:
-        whole = (
-            "\n".join(text(each, spoken) for each in sheets) if plain else printed(sheets, spoken)
-        )
-        _write(file, whole)
+        _write(file, text(found) if plain else printed(found))
         typer.echo(str(file))
         return
     from quizkit.ui.terminal.console import console, is_plain
     from quizkit.ui.text.markup import prose
 
     flat = is_plain(plain)
-    for each in sheets:
-        console(plain=flat).print(prose(text(each, spoken), flat))
+    console(plain=flat).print(prose(text(found), flat))
 
 
 class _Left:

@@ -12,7 +12,6 @@ from quizkit.cli.session import open_desk, session
 if TYPE_CHECKING:
     from quizkit.bank.library import Library
     from quizkit.bank.model import Text, Topic
-    from quizkit.lab.report import Report
     from quizkit.tutor.desk import Desk, Page
     from quizkit.tutor.placement import Placed
     from quizkit.words import Lang
@@ -212,6 +211,7 @@ def _opening(shelves: "Library", slug: str, questions: list[str]) -> "Text":
 def _ideas(shelves: "Library", topic: "Topic", lang: "Lang") -> "list[Page]":
     """A page for each idea of a topic; a picture comes from the record that ships."""
     from quizkit.bank.model import Idea, Text
+    from quizkit.cli.kept import kept_run
     from quizkit.tutor.desk import Page
 
     told = zip(*(topic.paragraphs(spoken) for spoken in _LANGS), strict=False)
@@ -221,23 +221,11 @@ def _ideas(shelves: "Library", topic: "Topic", lang: "Lang") -> "list[Page]":
             topic.title,
             Text(*said),
             lang,
-            picture=_kept(shelves, f"{topic.slug}/{idea.run}") if idea.run else None,
+            picture=kept_run(shelves, f"{topic.slug}/{idea.run}") if idea.run else None,
             schedule=idea.schedule,
         )
         for said, idea in zip(told, ideas, strict=False)
     ]
-
-
-def _kept(shelves: "Library", name: str) -> "Report | None":
-    """The run of a question's proof, where one is kept that fits its demo as it is now."""
-    from quizkit.lab.catalogue import catalogue
-    from quizkit.proof.kept import shipped
-    from quizkit.proof.setting import rows, setting
-
-    question = shelves.question(name)
-    if question is None or question.proof is None or question.proof.demo not in catalogue():
-        return None
-    return shipped(catalogue()).get(setting(question, rows(question)[0]))
 
 
 def _found(found: "Placed", lang: "Lang") -> "Page":

@@ -23,12 +23,4 @@ WORDS: Words = {
         "zh": "已下线的题：{count} 道。以前导入过的话，它们的卡片还留在 Anki 里：在 Anki 的浏览窗口搜索下面这一行，选中后删除\n{search}",
         "en": "Retired questions: {count}. If you imported them before, their cards are still in Anki: search its browser for the line below, then delete what it finds\n{search}",
     },
-    "laws": {"zh": "规律", "en": "Laws"},
-    "numbers": {"zh": "数和公式", "en": "Numbers and formulas"},
-    "conventions": {"zh": "口径", "en": "Conventions"},
-    "sheet": {"zh": "面试前夜", "en": "The night before"},
-    "sheet_more": {
-        "zh": "另有 {count} 条没有印：quizkit show、quizkit glossary 里都有",
-        "en": "{count} more did not fit: quizkit show and quizkit glossary have them",
-    },
 }

@@ -110,7 +110,7 @@ WORDS: Words = {
         "en": "The questions to read, their answers folded away.",
     },
     "export_sheet": {
-        "zh": "面试前一晚看：规律、数字和口径，每个专题打印出来最多两页。",
-        "en": "The night before: laws, numbers and conventions, two printed pages a topic at most.",
+        "zh": "面试前一晚看：十个公式、三张图和口径，打印出来两页。",
+        "en": "The night before: ten formulas, three pictures and the conventions on two pages.",
     },
 }

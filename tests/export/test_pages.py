@@ -1,4 +1,4 @@
-"""Markdown and the sheet, through the command; and what is left out."""
+"""Markdown through the command; and what is left out."""
 
 import json
 import os
@@ -11,12 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from quizkit.bank.model import Text, Topic
-from quizkit.bank.reader import Bank
 from quizkit.cli.app import app
-from quizkit.export.sheet import _LINES, _height, shared_out, sheet, text
-from quizkit.lab.catalogue import find
-from quizkit.paths import QUESTIONS
 
 SHELF = Path(__file__).parents[1] / "ui" / "shelf"
 
@@ -80,7 +75,7 @@ def test_a_full_disk_leaves_the_file_of_before(home: Path, tmp_path: Path, words
     out = tmp_path / words[1]
     out.write_text("of before")
     env = os.environ | {"QUIZKIT_HOME": str(home), "QUIZKIT_LANG": "en", "TMPDIR": str(tmp_path)}
-    own = ["--bank", str(home / "bank"), "--topic", "zebra"]
+    own = ["--bank", str(home / "bank"), "--topic", "zebra"] if words[0] != "sheet" else []
     command = [sys.executable, "-B", "-m", "quizkit", "export", words[0], str(out), *own]
     # No file can grow past a block of 1024 bytes: what a full disk does.
     limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "", *command]
@@ -90,38 +85,3 @@ def test_a_full_disk_leaves_the_file_of_before(home: Path, tmp_path: Path, words
     assert done.stderr.count("\n") == 1
     assert out.read_text() == "of before"
     assert [*tmp_path.iterdir()] == [out]
-
-
-def test_a_sheet_needs_nothing_from_elsewhere(home: Path, tmp_path: Path):
-    export(home, "sheet", str(tmp_path / "s.html"), "--lang", "zh")
-    page = (tmp_path / "s.html").read_text(encoding="utf-8")
-    assert not re.search(r"https?:|<script|<link|<img|url\(", page)
-    assert page.count("<section>") == 1
-    assert "气泡占 <span>(p-1)/(m+p-1)</span>" in page
-
-
-def test_a_topic_has_two_pages_at_most(home: Path):
-    questions = [*Bank.load(SHELF).questions.values()] * 60
-    topic = Topic("pp", Text("流水线", "pipelines"), Text("", ""))
-    found = sheet(topic, questions, [find("pipeline"), find("flash")], [], "en")
-    assert found.laws == [find("pipeline").law]  # flash is of another topic
-    assert found.left > 0
-    assert len(found.numbers) + found.left == len(questions)
-    page = text(found, "en")
-    assert page.count("\n- ") == len(found.laws) + len(found.numbers)
-    assert f"{found.left} more did not fit" in page
-    assert _LINES - 10 < sum(map(_height, [*found.laws, *found.numbers])) <= _LINES
-
-
-def test_a_convention_stands_in_one_topic(home: Path):
-    from quizkit.bank.lint import glossary
-
-    bank = Bank.load(QUESTIONS, {"zero", "memory"})
-    shelves = {
-        topic: [each for each in bank.questions.values() if each.topic == topic]
-        for topic in ("zero", "memory")
-    }
-    found = shared_out(glossary(QUESTIONS, []), shelves)
-    names = [term.en for terms in found.values() for term in terms]
-    assert len(names) == len({*names}) > 5
-    assert "ZeRO" in [term.en for term in found["zero"]]
