@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
@@ -120,22 +120,20 @@ def _charts(worked: Worked) -> "Sequence[Chart]":
 
     title = str(worked.inputs["order"] or worked.inputs["schedule"])
     played = events(worked.inputs)
-    if any(name.startswith("I") for _, name, _, _ in played):
-        played = [half for each in played for half in _halves(each, worked)]
+    apart = {(rank, name[1:]) for rank, name, _, _ in played if name.startswith("W")}
+    if apart:
+        played = [half for each in played for half in _halves(each, apart, worked)]
     made = tuple(Event(title, rank, name, start, end) for rank, name, start, end in played)
     ranks = 1 + max(event.rank for event in made)
     return charts(Timeline("simulated", made), ranks)
 
 
-def _halves(event: "Played", worked: Worked) -> "Sequence[Played]":
-    """As the demos draw it where a backward is in halves: B for the input, then W for the weights.
-
-    An order's `I` is that B; its `B`, both halves in one, is drawn as the two that it is.
-    """
+def _halves(
+    event: "Played", apart: Collection[tuple[int, str]], worked: Worked
+) -> "Sequence[Played]":
+    """A backward in one among backwards in halves is drawn as the two that it is, B then W."""
     rank, name, start, end = event
-    if name.startswith("I"):
-        return [(rank, f"B{name[1:]}", start, end)]
-    if not name.startswith("B"):
+    if not name.startswith("B") or (rank, name[1:]) in apart:
         return [event]
     first, second = (cast("float", worked.inputs[f"backward_{of}"]) for of in ("input", "weight"))
     middle = start + (end - start) * first / ((first + second) or 1)

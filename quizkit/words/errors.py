@@ -460,8 +460,8 @@ WORDS: Words = {
         "en": "{where}: {op} is missing",
     },
     "calc_order_pair": {
-        "zh": "{where}：+ 只能连接一个 F 和紧跟其后的 B 或 I（看到 {op}）",
-        "en": "{where}: + joins an F to the B or I right after it (found {op})",
+        "zh": "{where}：+ 只能连接一个 F 和紧跟其后的 B（看到 {op}）",
+        "en": "{where}: + joins an F to the B right after it (found {op})",
     },
     "calc_deadlock": {
         "zh": "死锁：下面这些操作互相等待（左边等右边先跑完）\n  {cycle}",
@@ -540,8 +540,8 @@ WORDS: Words = {
         "en": "Cannot read the order file {file}: {reason}",
     },
     "calc_order_word": {
-        "zh": "{where}：看不懂 {op}。写法：F0 B0 I0 W0，第 1 段（chunk）写 F0.1，重叠的一对写 F3+B1，# 之后是注释",
-        "en": "{where}: cannot read {op}. Write F0 B0 I0 W0, F0.1 for chunk 1, F3+B1 for a pair that overlaps, # before a comment",
+        "zh": "{where}：看不懂 {op}。写法：F0 B0 W0，第 1 段（chunk）写 F0.1，重叠的一对写 F3+B1，# 之后是注释",
+        "en": "{where}: cannot read {op}. Write F0 B0 W0, F0.1 for chunk 1, F3+B1 for a pair that overlaps, # before a comment",
     },
     "calc_order_chunk": {
         "zh": "{where}：{op} 的 chunk 超出范围，这里每张卡有 {chunks} 段（从 0 数起）；段数由 --schedule 和 --virtual 决定",

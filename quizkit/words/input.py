@@ -320,7 +320,7 @@ WORDS: Words = {
         "en": "how slow each stage is, a number each (2: twice as slow); left out: all alike",
     },
     "order": {
-        "zh": "自定顺序的文件：每个 rank 一行，如 F0 F1 B0 B1，第 1 段写 F0.1，重叠的一对写 F3+B1；不给则按调度",
-        "en": "file with an order of your own: a line each rank, as F0 F1 B0 B1, F0.1 for chunk 1, F3+B1 for a pair that overlaps; left out: the schedule's",
+        "zh": "自定顺序的文件：每个 rank 一行，如 F0 F1 B0 B1；B 是整个反向，写了 W0 的话 B0 就只算输入的梯度；第 1 段写 F0.1，重叠的一对写 F3+B1；不给则按调度",
+        "en": "file with an order of your own: a line each rank, as F0 F1 B0 B1 (where W0 is written too, B0 is the gradient of the input alone), F0.1 for chunk 1, F3+B1 for a pair that overlaps; left out: the schedule's",
     },
 }

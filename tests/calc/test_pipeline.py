@@ -71,7 +71,7 @@ def test_formula_and_clock_agree_wherever_there_is_a_formula(schedule: str, virt
     [
         ("zb-h1", (4, 3), (1, 1, 1)),  # fewer micro-batches than stages
         ("zb-h1", (4, 8), (1, 2, 2)),  # W does not fit beside F
-        ("zb-h1", (4, 8), (2, 1, 2)),  # W does not fit beside I
+        ("zb-h1", (4, 8), (2, 1, 2)),  # W does not fit beside B
         ("zb-v", (4, 5), (1, 1, 1)),
         ("zb-v", (4, 8), (5, 5, 1)),
         ("dualpipe", (4, 8), (2, 1, 1)),

@@ -44,9 +44,9 @@ def same(op: Op) -> Op:
 
 
 def length(op: Op, costs: Costs, rank: int) -> Fraction:
-    each = {"F": costs.forward, "I": costs.backward_input, "W": costs.backward_weight}
-    each["B"] = each["I"] + each["W"]
-    return Fraction(each[op[0][0]]) * Fraction(costs.slowness[rank])
+    each = {"F": costs.forward, "B-": costs.backward_input, "W": costs.backward_weight}
+    each["F+"], each["B"] = each["F"], each["B-"] + each["W"]
+    return Fraction(each[op[0]]) * Fraction(costs.slowness[rank])
 
 
 def arrival(op: Op, ends: dict[Op, Fraction], placement: StagePlacement, costs: Costs) -> Fraction:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.demo
 
 SIZES = [(p, m) for p in (1, 2, 3, 4, 6, 8) for m in (1, 2, 3, 4, 5, 6, 8, 12, 15, 16, 17, 24)]
 
-KINDS = {"FORWARD": "F", "FULL_BACKWARD": "B", "BACKWARD_INPUT": "I", "BACKWARD_WEIGHT": "W"}
+KINDS = {"FORWARD": "F", "FULL_BACKWARD": "B", "BACKWARD_INPUT": "B-", "BACKWARD_WEIGHT": "W"}
 ALIKE: tuple[tuple[str, Name], ...] = (("GPipe", "gpipe"), ("1F1B", "1f1b"))
 
 

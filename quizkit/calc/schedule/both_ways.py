@@ -52,13 +52,13 @@ def _pattern(depth: int, ranks: int, microbatches: int) -> list[_Part]:
             kind, side = name[:-1], int(name[-1])
             count = ("F" if kind[0] == "F" else "B") + name[-1]
             parts.append((kind, side, counts[count]))
-            if kind == "I":
+            if kind == "B-":
                 owed.append((side, counts[count]))
             counts[count] += 1
 
     run("F0", times=2 * ahead)
     run("F0", "F1", times=depth + 1)
-    run("I1", "W", "F1", times=ahead)
+    run("B-1", "W", "F1", times=ahead)
     steady = microbatches - 2 * ranks + depth + 1
     # Where the ways meet, the first pair is not overlapped: its backward waits for nobody else.
     run("F0" if ahead == 0 else "F+0", "B1", "F+1", "B0")
@@ -67,7 +67,7 @@ def _pattern(depth: int, ranks: int, microbatches: int) -> list[_Part]:
     # Of the last 2(depth + 1) backwards the second half leaves the weights for later.
     last = ("B1", "B0") * (depth + 1)
     for at, name in enumerate(last):
-        run(name if at <= depth else name.replace("B", "I"))
-    run("W", "I0", times=ahead)
+        run(name if at <= depth else name.replace("B", "B-"))
+    run("W", "B-0", times=ahead)
     run("W", times=depth + 1)
     return parts

@@ -6,7 +6,7 @@ from itertools import dropwhile
 from quizkit.calc.schedule.placement import Op, Order, StagePlacement
 from quizkit.calc.sheet import CalcError
 
-_AFTER = {"F": 1, "F+": 1, "I": 2, "W": 3, "B": 3}
+_AFTER = {"F": 1, "F+": 1, "B-": 2, "W": 3, "B": 3}
 """How far a micro-batch is on a stage: 1 forward ran, 2 backward for the input too, 3 all."""
 
 
@@ -25,7 +25,7 @@ def check(orders: Order, placement: StagePlacement, where: Sequence[str]) -> Non
                 raise CalcError("calc_order_foreign", where=where[rank], op=_loose(op, placement))
             cell = stage * width + microbatch
             was, is_now = state[cell], _AFTER[kind]
-            if paired and kind not in ("B", "I"):
+            if paired and kind not in ("B", "B-"):
                 raise CalcError("calc_order_pair", where=where[rank], op=placement.name(op))
             if paired and op[1:] == before[1:]:  # a backward needs its forward done, not under way
                 raise _out_of_turn(op, 0, placement, where[rank])
@@ -52,7 +52,7 @@ def _out_of_turn(op: Op, was: int, placement: StagePlacement, where: str) -> Cal
     kind, stage, microbatch = op
     if was >= _AFTER[kind] or (kind == "B" and was == 2):
         return CalcError("calc_order_twice", where=where, op=placement.name(op))
-    needed = placement.name(("I" if kind == "W" and was == 1 else "F", stage, microbatch))
+    needed = placement.name(("B-" if kind == "W" and was == 1 else "F", stage, microbatch))
     return CalcError("calc_order_early", where=where, op=placement.name(op), needed=needed)
 
 

@@ -41,7 +41,7 @@ def zb_h1(rank: int, stages: int, microbatches: int) -> list[Op]:
     late = min(rank, microbatches)
     ops: list[Op] = []
     for kind, _, i in one_f_one_b(rank, stages, microbatches):
-        ops.append(("I" if kind == "B" else "F", rank, i))
+        ops.append(("B-" if kind == "B" else "F", rank, i))
         if kind == "B" and i >= late:
             ops.append(("W", rank, i - late))
     return ops + [("W", rank, i) for i in range(microbatches - late, microbatches)]
@@ -69,7 +69,7 @@ def interleaved(rank: int, stages: int, microbatches: int, chunks: int) -> list[
 def zb_v(rank: int, stages: int, microbatches: int) -> list[Op]:
     """Two chunks a rank, placed as a V, with the weight backwards in the gaps (Qi et al. 2024)."""
     place = (rank, 2 * stages - 1 - rank)
-    counts = {(kind, chunk): 0 for kind in "FIW" for chunk in (0, 1)}
+    counts = {(kind, chunk): 0 for kind in "FBW" for chunk in (0, 1)}
     ops: list[Op] = []
     # The pattern is made for 2p - 1 micro-batches or more; of fewer, the others are left out.
     enough = max(microbatches, 2 * stages - 1)
@@ -80,17 +80,17 @@ def zb_v(rank: int, stages: int, microbatches: int) -> list[Op]:
             number = counts[kind, chunk]
             counts[kind, chunk] += 1
             if number < microbatches:
-                ops.append((kind, place[chunk], number))
+                ops.append(("B-" if kind == "B" else kind, place[chunk], number))
 
     run("F0", times=2 * (stages - rank) - 1)
     run("F1", "F0", times=rank)
-    run("F1", "I1", "W1", times=stages - rank)
+    run("F1", "B1", "W1", times=stages - rank)
     while counts["F", 1] < enough:
         if counts["F", 0] < enough:
             run("F0")
-        run("I0", "W0", "F1", "I1", "W1")
-    run("I0", "I1", times=rank)
-    run("I0", "W0", times=stages - rank)
+        run("B0", "W0", "F1", "B1", "W1")
+    run("B0", "B1", times=rank)
+    run("B0", "W0", times=stages - rank)
     for chunk in (1, 0):
         run(f"W{chunk}", times=enough - counts["W", chunk])
     return ops

@@ -16,11 +16,11 @@ SCHEDULES: tuple[Name, ...] = (
     "dualpipe",
     "dualpipe-v",
 )
-"""Schedules that run a backward for the input (I) and one for the weights (W) apart."""
 
 Op = tuple[str, int, int]
-"""(kind, stage, micro-batch). Kinds: F forward, B full backward, I and W its two halves, and F+ for
-a forward that overlaps with the backward after it: they start together and end together."""
+"""(kind, stage, micro-batch). Kinds: F forward; B backward, all of it; B- its gradient of the input
+alone, where W, the gradient of the weights, runs apart; F+ a forward that overlaps with the backward
+after it: they start together and end together. A reader sees the letter only."""
 Order = list[list[Op]]
 """What each rank runs, in this order."""
 

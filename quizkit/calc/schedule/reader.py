@@ -7,7 +7,7 @@ from pathlib import Path
 from quizkit.calc.schedule.placement import Op, Order, StagePlacement
 from quizkit.calc.sheet import CalcError
 
-_OP = re.compile(r"([FBIW])(\d{1,9})(?:\.(\d{1,9}))?")
+_OP = re.compile(r"([FBW])(\d{1,9})(?:\.(\d{1,9}))?")
 _LONGEST = 64 * 2**20
 
 
@@ -41,14 +41,23 @@ def read(path: str) -> Written:
 
 
 def parse(written: Written, placement: StagePlacement) -> Order:
-    """The operations of each rank. `F3+B1` is a pair that overlaps. Raises CalcError."""
+    """The operations of each rank. `F3+B1` is a pair that overlaps. Raises CalcError.
+
+    B is the whole backward of its micro-batch, or the gradient of the input where W is written too.
+    """
     if len(written.lines) != placement.ranks:
         given = len(written.lines)
         raise CalcError("calc_order_ranks", file=written.path, given=given, stages=placement.ranks)
     return [
-        [_op(token, rank, placement, where) for token in line.replace("+", "+ ").split()]
+        _halved([_op(token, rank, placement, where) for token in line.replace("+", "+ ").split()])
         for rank, ((_, line), where) in enumerate(zip(written.lines, written.where, strict=True))
     ]
+
+
+def _halved(ops: list[Op]) -> list[Op]:
+    """What is called B is half a backward wherever its other half has a place of its own."""
+    apart = {op[1:] for op in ops if op[0] == "W"}
+    return [("B-", *op[1:]) if op[0] == "B" and op[1:] in apart else op for op in ops]
 
 
 def _op(token: str, rank: int, placement: StagePlacement, where: str) -> Op:

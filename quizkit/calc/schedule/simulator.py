@@ -82,7 +82,7 @@ def simulate(
             "F": costs.forward * each,
             "F+": costs.forward * each,
             "B": (costs.backward_input + costs.backward_weight) * each,
-            "I": costs.backward_input * each,
+            "B-": costs.backward_input * each,
             "W": costs.backward_weight * each,
         }
         for each in slow
@@ -184,7 +184,7 @@ def messages(orders: Order, placement: StagePlacement) -> int:
     """Activations and gradients that one device hands to another, all devices together."""
     receives = {
         (kind, stage): placement.receives((kind, stage, 0))
-        for kind in ("F", "F+", "B", "I", "W")
+        for kind in ("F", "F+", "B", "B-", "W")
         for stage in range(len(placement.devices))
     }
     return sum(receives[kind, stage] for ops in orders for kind, stage, _ in ops)
@@ -197,6 +197,6 @@ def _peak(ops: list[Op]) -> int:
             live += 1
             if live > peak:
                 peak = live
-        elif kind != "I":
+        elif kind != "B-":
             live -= 1
     return peak

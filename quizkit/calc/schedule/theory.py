@@ -1,15 +1,15 @@
 """What theory says of a schedule without playing it, and where its conditions end.
 
-All formulas are for equal stages and messages that take no time. In the notation of the papers, B a
-full backward and I and W its halves, p stages, m micro-batches and v chunks:
+All formulas are for equal stages and messages that take no time. B and W are the gradients of the
+input and of the weights, BW is both: a whole backward. p stages, m micro-batches and v chunks:
 
-- gpipe, 1f1b, interleaved: (p - 1)(F + B)/v beyond the ideal, for any costs.
-- zb-h1: (p - 1)(F + I - W), if W fits in the gaps it is put into (W <= F and W <= I) and m >= p.
-- zb-v: no device waits between its first operation and its last if F = I = W and m >= 2p - 1; the
+- gpipe, 1f1b, interleaved: (p - 1)(F + BW)/v beyond the ideal, for any costs.
+- zb-h1: (p - 1)(F + B - W), if W fits in the gaps it is put into (W <= F and W <= B) and m >= p.
+- zb-v: no device waits between its first operation and its last if F = B = W and m >= 2p - 1; the
   step as a whole is still (p - 1)F/2 longer, because the last device starts that much later. (The
   time is right from 3p/2 micro-batches on, but the pattern is not full and the peak is lower.)
-- dualpipe: (p/2 - 1)(F&B + B - 3W), and dualpipe-v twice as many gaps of half the length, where F&B
-  is F + B. They hold if F = I >= W; DeepSeek's own F = I = W is a case of it.
+- dualpipe: (p/2 - 1)(F&BW + BW - 3W), and dualpipe-v twice as many gaps of half the length, where F&BW
+  is F + BW. They hold if F = B >= W; DeepSeek's own F = B = W is a case of it.
 
 Peaks depend on the order alone; they are given where the times are.
 """
