@@ -3,10 +3,6 @@
 from quizkit.words import Words
 
 WORDS: Words = {
-    "letters": {
-        "zh": "F 前向，B 对输入的反向，W 对权重的反向（--order 的文件里，对输入的反向写 I，B 是两半合在一起）",
-        "en": "F forward, B backward for the input, W backward for the weights (in a file for --order the first half is I, and B is both in one)",
-    },
     "list_title": {"zh": "计算器", "en": "Calculators"},
     "list_hint": {
         "zh": "某个计算器的全部选项：quizkit calc 名字 --help。每个都可以加 --explain（公式和出处）、--quiz（出成一道题）、--json。",

@@ -16,6 +16,22 @@ WORDS: Words = {
         "zh": "{schedule}：模拟得到，不是实测；共 {span} 个时间单位，各 rank 空闲占整步时间的 {idle}%",
         "en": "{schedule}: simulated, not measured; {span} units of time, ranks idle for {idle}% of the step",
     },
+    "timeline_folded": {
+        "zh": "时间轴分成 {blocks} 段，自上而下接着看。",
+        "en": "Time goes on in the rows below: {blocks} stretches.",
+    },
+    "letters_whole": {
+        "zh": "F 前向，B 反向（输入和权重的梯度一起算）",
+        "en": "F forward, B backward (gradients of input and weights)",
+    },
+    "letters_split": {
+        "zh": "F 前向，B 算输入的梯度，W 算权重的梯度",
+        "en": "F forward, B gradient of the input, W gradient of the weights",
+    },
+    "letters_both": {
+        "zh": "F 前向，B 反向；有 W 的地方，B 只算输入的梯度，W 算权重的梯度",
+        "en": "F forward, B backward; where there is a W, B is the gradient of the input alone, W that of the weights",
+    },
     "timeline_shares": {
         "zh": "操作太多，写不下编号：每列是 {span} 个时间单位，写的是这段时间里做得最多的一类操作，{idle} 表示多半空闲。加 --svg 看全图",
         "en": "Too many operations to number: a column is {span} units of time and shows what the rank did most in it, {idle} where it was mostly idle. --svg draws all of them.",

@@ -171,9 +171,9 @@ def test_an_operation_has_the_letter_that_it_has_in_the_demos(
 ):
     shown = run(tmp_path, *PIPELINE, "--schedule", schedule, "--plain", COLUMNS="120").stdout
     (drawn,) = [line for line in shown.splitlines() if line.startswith("rank 0 |")]
-    letters = re.sub(r"[^FBWI]", "", drawn.partition("|")[2])
-    assert letters == re.sub(r"[^FBWI]", "", row)
-    assert ("W backward for the weights" in shown) is ("W" in row)
+    letters = re.sub(r"[^FBW]", "", drawn.partition("|")[2])
+    assert letters == re.sub(r"[^FBW]", "", row)
+    assert ("W gradient of the weights" in shown) is ("W" in row)
 
 
 def test_a_pipeline_is_drawn_and_said_to_be_simulated(tmp_path: Path):

@@ -8,7 +8,8 @@ import pytest
 
 from quizkit.lab.report import Event, Report, Timeline
 from quizkit.ui.pictures.chart import Chart, charts
-from quizkit.ui.pictures.timeline import Picture, draw, headline
+from quizkit.ui.pictures.drawn import Picture
+from quizkit.ui.pictures.timeline import draw, headline, letters
 
 REPORTS = Path(__file__).parents[1] / "lab" / "reports"
 
@@ -53,7 +54,7 @@ def test_no_line_is_too_long_at_any_width(name: str, lang: str) -> None:
             assert all(line.isascii() for line in text(picture))
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("width", [60, 80, 120])
 def test_bars_are_where_the_events_are(width: int) -> None:
     run = report("pipeline")
     for each in charts(run.timeline, run.ranks):
@@ -70,9 +71,10 @@ def test_bars_are_where_the_events_are(width: int) -> None:
 
 
 def test_half_a_number_is_never_written() -> None:
-    made = chart((0, "F10", 0, 1), (0, "F11", 1, 2), (1, "B10", 0, 2))
+    made = chart((0, "F1000", 0, 1), (0, "F1001", 1, 2), (1, "B10", 0, 2))
     assert text(draw(made, 13, "en"))[:2] == ["rank 0 |F-F-|", "rank 1 |B10-|"]
     assert draw(made, 13, "en").notes
+    made = chart((0, "F10", 0, 1), (0, "F11", 1, 2), (1, "B10", 0, 2))
     assert text(draw(made, 15, "en"))[0] == "rank 0 |F10F11|"
     assert not draw(made, 15, "en").notes
 
@@ -86,24 +88,70 @@ def test_times_under_the_picture_never_touch(width: int) -> None:
     assert set(axis) <= {"0", "1.33333", "2.66667", "4"}
 
 
-def test_too_narrow_for_bars_gives_the_order_instead() -> None:
-    run = report("pipeline")
-    picture = draw(charts(run.timeline, 4)[1], 20, "en")
-    assert text(picture)[0] == "rank 0: F0 F1 F2 B0"
+def test_too_narrow_for_bars_gives_a_short_order_instead() -> None:
+    made = chart((0, "F0", 0, 1), (0, "B0", 1, 100), (1, "F0", 0, 1))
+    picture = draw(made, 20, "en")
+    assert text(picture) == ["rank 0: F0 B0", "rank 1: F0"]
     assert "narrow" in picture.notes[0]
-    joined = " ".join(" ".join(text(picture)).split())
-    assert "rank 3: F0 B0 F1 B1 F2 B2" in joined
 
 
-@pytest.mark.parametrize("width", [20, 40, 60])
-def test_many_operations_on_a_narrow_screen_stay_a_picture(width: int) -> None:
+@pytest.mark.parametrize("width", range(3, 90))
+def test_names_are_never_listed_over_more_than_six_lines(width: int) -> None:
+    made = chart(*((rank, f"F{i}", i, i + 1) for rank in range(4) for i in range(64)), ranks=4)
+    lines = text(draw(made, width, "en"))
+    listed = [line for line in lines if "|" not in line and line.strip(" 0123456789.")]
+    assert len(listed) <= 6
+
+
+def test_a_long_schedule_goes_on_in_rows_below_and_nothing_is_lost() -> None:
+    made = charts(report("pipeline").timeline, 4)[1]
+    picture = draw(made, 40, "en")
+    assert text(picture) == [
+        "rank 0 |F0-F1-F2-..................|",
+        "rank 1 |...F0-F1-F2-............B0-|",
+        "rank 2 |......F0-F1-......B0----F2-|",
+        "rank 3 |.........F0-B0----F1-B1----|",
+        "        0     2     4     6       9",
+        "rank 0 |...B0----...B1----...B2----|",
+        "rank 1 |---...B1----...B2----......|",
+        "rank 2 |B1----...B2----............|",
+        "rank 3 |F2-B2----..................|",
+        "        9     11    13    15     18",
+    ]
+    assert picture.notes == ("Time goes on in the rows below: 2 stretches.",)
+
+
+@pytest.mark.parametrize(("width", "rows"), [(20, 4), (40, 12), (60, 8), (80, 12)])
+def test_many_operations_on_a_narrow_screen_stay_a_picture(width: int, rows: int) -> None:
     made = chart(*((rank, f"F{i}", i, i + 1) for rank in range(4) for i in range(64)), ranks=4)
     picture = draw(made, width, "en")
     lines = text(picture)
-    assert len(lines) == 5  # a row a rank, and the times
+    assert sum("|" in line for line in lines) == rows
     assert [line[:8] for line in lines[:4]] == [f"rank {rank} |" for rank in range(4)]
-    assert "Too many operations to number" in picture.notes[0]
+    assert ("Too many operations to number" in picture.notes[0]) == (width == 20)
     assert max(map(len, lines)) <= width
+
+
+def test_many_ranks_are_not_folded_into_more_rows_than_one_can_look_at() -> None:
+    made = chart(*((r, f"F{i}", i, i + 1) for r in range(16) for i in range(64)), ranks=16)
+    assert sum("|" in line for line in text(draw(made, 40, "en"))) == 16
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        (("FB",), "B backward (gradients of input and weights)"),
+        (("FBW",), "W gradient of the weights"),
+        (("FB", "FBW"), "where there is a W"),
+        (("A",), ""),
+        (("F",), ""),
+    ],
+)
+def test_letters_are_told_in_words(kinds: tuple[str, ...], said: str) -> None:
+    drawn = [chart(*((0, f"{k}0", i, i + 1) for i, k in enumerate(each))) for each in kinds]
+    told = letters(drawn, "en")
+    assert said in told
+    assert bool(told) == bool(said)
 
 
 def test_times_that_share_no_unit_are_rounded_and_it_is_said() -> None:

@@ -18,9 +18,9 @@ SCHEDULES: tuple[Name, ...] = (
 )
 
 Op = tuple[str, int, int]
-"""(kind, stage, micro-batch). Kinds: F forward; B backward, all of it; B- its gradient of the input
-alone, where W, the gradient of the weights, runs apart; F+ a forward that overlaps with the backward
-after it: they start together and end together. A reader sees the letter only."""
+"""(kind, stage, micro-batch). Kinds: F forward; B backward, all of it; B- the gradient of the
+input alone, where W, that of the weights, runs apart; F+ a forward that overlaps with the backward
+after it: they start together and end together. Only the letter is ever shown."""
 Order = list[list[Op]]
 """What each rank runs, in this order."""
 

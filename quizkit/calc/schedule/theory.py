@@ -8,8 +8,8 @@ input and of the weights, BW is both: a whole backward. p stages, m micro-batche
 - zb-v: no device waits between its first operation and its last if F = B = W and m >= 2p - 1; the
   step as a whole is still (p - 1)F/2 longer, because the last device starts that much later. (The
   time is right from 3p/2 micro-batches on, but the pattern is not full and the peak is lower.)
-- dualpipe: (p/2 - 1)(F&BW + BW - 3W), and dualpipe-v twice as many gaps of half the length, where F&BW
-  is F + BW. They hold if F = B >= W; DeepSeek's own F = B = W is a case of it.
+- dualpipe: (p/2 - 1)(F&BW + BW - 3W), and dualpipe-v twice as many gaps of half the length, where
+  F&BW is F + BW. They hold if F = B >= W; DeepSeek's own F = B = W is a case of it.
 
 Peaks depend on the order alone; they are given where the times are.
 """

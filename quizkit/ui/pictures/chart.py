@@ -8,7 +8,7 @@ from itertools import groupby
 from quizkit.lab.report import Event, Timeline
 
 # Operations that everybody draws in the same colour; whatever else there is follows after them.
-_USUAL = ("F", "B", "W", "I")
+_USUAL = ("F", "B", "W")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,12 @@ def colour(name: str, kinds: Sequence[str], colours: int) -> int:
         return _USUAL.index(what)
     others = [each for each in kinds if each not in _USUAL]
     return len(_USUAL) + others.index(what) % (colours - len(_USUAL))
+
+
+def margin(chart: Chart) -> list[str]:
+    """What stands before each row, all of one width."""
+    names = [f"rank {row.rank} " for row in chart.rows]
+    return [name.ljust(max(map(len, names))) for name in names]
 
 
 def charts(timeline: Timeline, ranks: int) -> tuple[Chart, ...]:

@@ -23,7 +23,7 @@ from quizkit.ui.proof.picked import picked
 from quizkit.ui.proof.predicted import predicted
 from quizkit.ui.screens.demo_words import DemoWords, demo_words
 from quizkit.ui.screens.parts import RIGHT, WRONG, below, section
-from quizkit.ui.screens.report_screen import options, picture, state
+from quizkit.ui.screens.report_screen import options, pictures, state
 from quizkit.ui.text.inline import CODE
 from quizkit.words import Lang, say
 
@@ -39,8 +39,8 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
         reason = say("ui.no_decision", lang, reason=proof.judgement.reason)
         return [*parts, Text(reason, WRONG, overflow="fold")]
     # What decides comes last, as that is what a small screen still shows.
-    for chart in telling(charts(proof.report.timeline, proof.report.ranks), proof):
-        parts += picture(chart, width, lang)
+    drawn = telling(charts(proof.report.timeline, proof.report.ranks), proof)
+    parts += pictures(drawn, width, lang)
     parts += halt(proof.report, words, lang)
     parts += _checks(proof.report, words, lang)
     parts += _metrics(proof, words, lang)

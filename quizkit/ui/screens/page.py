@@ -1,11 +1,11 @@
 """A page to read before a question."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
-from quizkit.lab.report import Report
 from quizkit.tutor.desk import Command, Page
 from quizkit.ui.screens.parts import WIDEST, footer, help_screen, rule
 from quizkit.ui.terminal import keymap
@@ -13,6 +13,9 @@ from quizkit.ui.terminal.keys import Keyboard
 from quizkit.ui.terminal.screen import Screen
 from quizkit.ui.text.markup import prose
 from quizkit.words import Lang, say
+
+if TYPE_CHECKING:
+    from quizkit.lab.report import Report
 
 
 def page_screen(page: Page, plain: bool) -> RenderableType:
@@ -32,7 +35,7 @@ def page_screen(page: Page, plain: bool) -> RenderableType:
 class _Picture:
     """The timeline of a kept run, as wide as the console, and that it is one."""
 
-    def __init__(self, report: Report, schedule: str, lang: Lang) -> None:
+    def __init__(self, report: "Report", schedule: str, lang: Lang) -> None:
         self._report, self._schedule = report, schedule
         self._lang: Lang = lang
 
@@ -41,7 +44,7 @@ class _Picture:
     ) -> Iterator[RenderableType]:
         """Nothing where the run has no such timeline."""
         from quizkit.ui.pictures.chart import charts
-        from quizkit.ui.screens.report_screen import picture
+        from quizkit.ui.screens.report_screen import pictures
 
         report = self._report
         for chart in charts(report.timeline, report.ranks):
@@ -49,7 +52,7 @@ class _Picture:
                 told = {"demo": report.demo, "ranks": report.ranks}
                 caption = say("study.picture", self._lang, **told)
                 yield Text("\n" + caption, "dim", overflow="fold", end="")
-                yield from picture(chart, min(options.max_width, WIDEST), self._lang)
+                yield from pictures([chart], min(options.max_width, WIDEST), self._lang)
 
 
 def read_page(screen: Screen, keyboard: Keyboard, page: Page) -> Command:

@@ -12,7 +12,8 @@ from rich.text import Text
 from quizkit.lab.catalogue import Break, Demo
 from quizkit.lab.report import Check, Metric, Report, Value
 from quizkit.ui.pictures.chart import Chart, charts, colour
-from quizkit.ui.pictures.timeline import Line, draw, headline
+from quizkit.ui.pictures.drawn import Line
+from quizkit.ui.pictures.timeline import draw, headline, letters
 from quizkit.ui.screens.demo_words import DemoWords, demo_words
 from quizkit.words import Lang, listed, say
 
@@ -47,8 +48,7 @@ def screen(
     if report.metrics:
         yield _title("metrics", lang)
         yield _metrics(report, words, lang, width if not plain else 0)
-    for chart in charts(report.timeline, report.ranks):
-        yield from picture(chart, width, lang)
+    yield from pictures(charts(report.timeline, report.ranks), width, lang)
     if report.error:
         yield from _error(report, words, lang)
     yield Text("")
@@ -212,17 +212,21 @@ def _grid(rows: Sequence[Sequence[Text]]) -> RenderableType:
     return Padding(grid, (0, 0, 0, 2), expand=False)
 
 
-def picture(chart: Chart, width: int, lang: Lang) -> Iterator[RenderableType]:
-    """Who did what when, under its headline."""
-    drawn = draw(chart, width, lang)
-    yield Text("\n" + headline(chart, lang), style="bold")
-    for line in drawn.lines:
-        yield _painted(line, chart)
-    if drawn.notes:
-        yield Text(" ".join(drawn.notes), style="dim")
+def pictures(drawn: Sequence[Chart], width: int, lang: Lang) -> Iterator[RenderableType]:
+    """Who did what when, each under its headline, and once what the letters are."""
+    for chart in drawn:
+        picture = draw(chart, width, lang)
+        yield Text("\n" + headline(chart, lang), style="bold")
+        for line in picture.lines:
+            yield painted(line, chart)
+        if picture.notes:
+            yield Text(" ".join(picture.notes), style="dim")
+    if said := letters(drawn, lang):
+        yield Text(said, style="dim")
 
 
-def _painted(line: Line, chart: Chart) -> Text:
+def painted(line: Line, chart: Chart) -> Text:
+    """A line of a picture in the colours of its operations."""
     text = Text(no_wrap=True)
     for span in line:
         style = f"black on {_BARS[colour(span.of, chart.kinds, len(_BARS))]}" if span.of else ""

@@ -12,7 +12,7 @@ from quizkit.calc.sheet import Input, Worked, option
 from quizkit.ui.pictures.chart import Chart
 from quizkit.ui.screens.amount import exact, human
 from quizkit.ui.screens.parts import colon
-from quizkit.ui.screens.report_screen import picture
+from quizkit.ui.screens.report_screen import pictures
 from quizkit.ui.screens.sum_page import default_words, input_words
 from quizkit.words import Lang, say
 
@@ -54,10 +54,7 @@ def _parts(
     else:
         rows = [_result(worked, figure, lang) for figure in figures]
         yield _rows(rows, lang, plain or width < _WIDE)
-    for chart in charts:
-        yield from picture(chart, width, lang)
-        if "W" in chart.kinds:
-            yield Text(say("calc.letters", lang), style="dim", overflow="fold")
+    yield from pictures(charts, width, lang)
 
 
 def _title(name: str, lang: Lang) -> Text:
