@@ -84,8 +84,10 @@ def start(
     if context.invoked_subcommand is None:
         from quizkit.cli.home import home
 
-        if words := home(plain):
-            raise typer.Exit(int(app(words, standalone_mode=False) or 0))
+        while words := home(plain):
+            code = int(app(words, standalone_mode=False) or 0)
+            if words[0] != "demo":  # whoever leaves the demos comes back here
+                raise typer.Exit(code)
 
 
 def run() -> int:

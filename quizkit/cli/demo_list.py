@@ -16,6 +16,11 @@ def print_list(
     spoken = language(lang)
     demos = catalogue(folder)
     shelves = in_topics(demos.values(), _wanted(demos, topics))
+    if _browses(json, plain):
+        from quizkit.cli.demo_browser import open_browser
+
+        open_browser(folder, shelves, spoken)
+        return
     if json:
         _print_json({each.name: each for some in shelves.values() for each in some})
         return
@@ -24,6 +29,15 @@ def print_list(
 
     screen = console(is_plain(plain))
     screen.print(by_topic(shelves, titles(spoken), spoken), soft_wrap=not screen.is_terminal)
+
+
+def _browses(json: bool, plain: bool) -> bool:
+    """Whether there is a screen to choose on, and nobody wants lines."""
+    if json or sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    from quizkit.ui.terminal.console import is_plain
+
+    return not is_plain(plain)
 
 
 def titles(lang: Lang) -> dict[str, str]:

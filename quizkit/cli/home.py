@@ -111,8 +111,8 @@ def _screen(found: _Found, lang: "Lang") -> "Sequence[str]":
     command, spoken = chosen(screen, keyboard, lang, drawn)
     if command == "quit":
         return ()
-    words = found.home.words if command == "next" else (command,)
-    return (*words, "--lang", spoken)
+    chosen_words = {"next": found.home.words, "demos": ("demo",)}.get(command, (command,))
+    return (*chosen_words, "--lang", spoken)
 
 
 def _lines(found: _Found, lang: "Lang") -> None:

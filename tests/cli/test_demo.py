@@ -451,3 +451,39 @@ def test_colours_only_where_they_are_wanted(tiny: Path, family, terminal) -> Non
         assert "\x1b[3" not in said
         assert "\x1b[1" not in said
         assert "total is four" in said
+
+
+def test_at_a_terminal_the_demos_are_looked_through(terminal, tmp_path: Path) -> None:
+    home = {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
+    at = terminal(["-m", "quizkit", "demo", "--topic", "cp"], 80, 24, **home)
+    at.until("> ring-attention")
+    at.press("ulys")
+    at.until("> ulysses", gone="  ring-attention")
+    at.press("\t", "t")
+    at.until("个 demo")
+    at.press("q")
+    assert at.close() == 0
+    assert at.echoes
+    for words, more in ((["--plain"], {}), ([], {"TERM": "dumb"})):
+        listed = terminal(["-m", "quizkit", "demo", *words], 80, 24, **home, **more)
+        assert listed.close() == 0
+        assert "\x1b" not in listed.raw.decode()
+
+
+@pytest.mark.demo
+def test_a_bug_is_planted_from_the_list_and_nothing_is_left(tiny: Path, family, terminal) -> None:
+    at = terminal(["-m", "quizkit", "demo", "--demos", tiny], 80, 24, QUIZKIT_LANG="en")
+    at.until("> tiny")
+    at.press("b")
+    at.until("Run on 1 ranks: which check goes red first?")
+    assert "+ left + 1" in at.text
+    at.press("1")
+    at.until("First to go red: total is four")
+    assert "You saw it coming." in at.text
+    at.press("\r")
+    at.until("> tiny")
+    at.press("\r")
+    at.until("every check holds")
+    at.press("q")
+    assert at.close() == 0
+    family.becomes(0)

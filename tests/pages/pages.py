@@ -26,6 +26,10 @@ WHEN: dict[Lang, dict[State, str]] = {
         "verdict": "after the answer",
         "page": "an introduction",
         "home": "quizkit alone",
+        "demos": "the list of demos",
+        "filter": "looking for a demo",
+        "riddle": "which check goes red",
+        "ran": "after a demo's run",
     },
     "zh": {
         "pick": "单选",
@@ -39,9 +43,13 @@ WHEN: dict[Lang, dict[State, str]] = {
         "verdict": "看讲解",
         "page": "读引言",
         "home": "单独运行 quizkit",
+        "demos": "demo 列表",
+        "filter": "筛选 demo",
+        "riddle": "猜哪个检查变红",
+        "ran": "demo 跑完",
     },
 }
-BESIDE: tuple[State, ...] = ("home",)
+BESIDE: tuple[State, ...] = ("home", "demos", "filter", "riddle", "ran")
 """Where no question is asked: a key of any time has the same meaning there, where it has one."""
 ALWAYS: dict[Lang, str] = {"en": "any time", "zh": "随时"}
 ASKED: dict[Lang, str] = {"en": "a question", "zh": "答题"}

@@ -44,7 +44,7 @@ def screen(
         yield from _planted(report.broken, planted, words, lang)
     if report.checks:
         yield _title("checks", lang)
-        yield _checks(report.checks, words, lang, plain)
+        yield checks(report.checks, words, lang, plain)
     if report.metrics:
         yield _title("metrics", lang)
         yield _metrics(report, words, lang, width if not plain else 0)
@@ -142,13 +142,18 @@ def _title(name: str, lang: Lang) -> Text:
 
 def _planted(name: str, planted: Break, words: DemoWords, lang: Lang) -> Iterator[RenderableType]:
     yield Text("\n" + say("lab.break", lang, name=name), style="bold")
+    yield from difference(planted)
+    yield Text("  " + say("lab.expected", lang, what=expected(planted, words, lang)))
+    if words.breaks[name]:
+        yield Text("  " + say("lab.source", lang, source=words.breaks[name]), style="dim")
+
+
+def difference(planted: Break) -> Iterator[Text]:
+    """The lines that a planted bug takes out, and those it puts in."""
     for sign, text, style in (("-", planted.old, "red"), ("+", planted.new, "green")):
         lines = "\n".join(f"  {sign} {line}" for line in text.strip("\n").split("\n") if text)
         if lines:
             yield Text(lines, style=style, overflow="fold")
-    yield Text("  " + say("lab.expected", lang, what=expected(planted, words, lang)))
-    if words.breaks[name]:
-        yield Text("  " + say("lab.source", lang, source=words.breaks[name]), style="dim")
 
 
 def expected(planted: Break, words: DemoWords, lang: Lang) -> str:
@@ -161,7 +166,8 @@ def expected(planted: Break, words: DemoWords, lang: Lang) -> str:
     return say("lab.expect_check", lang, name=words.check(planted.expect))
 
 
-def _checks(checks: Sequence[Check], words: DemoWords, lang: Lang, plain: bool) -> RenderableType:
+def checks(found: Sequence[Check], words: DemoWords, lang: Lang, plain: bool) -> RenderableType:
+    """What was checked, a line each: whether it holds, its name, both numbers."""
     rows = [
         (
             Text(
@@ -170,7 +176,7 @@ def _checks(checks: Sequence[Check], words: DemoWords, lang: Lang, plain: bool) 
             Text(words.check(c.name)),
             Text(f"{number(c.measured)} {c.relation} {number(c.expected)}"),
         )
-        for c in checks
+        for c in found
     ]
     return _lines(rows) if plain else _grid(rows)
 

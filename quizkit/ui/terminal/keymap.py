@@ -14,7 +14,7 @@ from quizkit.words import Lang, say
 
 State = Literal[
     "pick", "tick", "rubric", "order", "line", "review", "type", "compose", "verdict", "page",
-    "home",
+    "home", "demos", "filter", "riddle", "ran",
 ]  # fmt: skip
 """What the desk is waiting for. A digit means one thing in each."""
 
@@ -26,6 +26,7 @@ _ASKING: tuple[State, ...] = (
     "pick", *_TICKING, "order", "line", "review", "type", "compose"
 )  # fmt: skip
 _ALL: tuple[State, ...] = (*_ASKING, "verdict")
+_BESIDE: tuple[State, ...] = ("home", "demos", "riddle", "ran")
 _DIGITS = tuple("123456789")
 
 
@@ -80,14 +81,24 @@ KEYMAP: tuple[Binding, ...] = (
     Binding("demos", "demos", ("home",), ("d",), "d"),
     Binding("study", "study", ("home",), ("s",), "s"),
     Binding("mock", "mock", ("home",), ("m",), "m"),
-    Binding("toggle", "toggle", (*_ALL, "page", "home"), ("t",), "t", chord="c-t", line=":t"),
+    Binding("run", "run", ("demos", "filter"), ("enter",), "Enter"),
+    Binding("higher", "walk", ("demos", "filter"), ("up",), "↑/↓"),
+    Binding("lower", "walk", ("demos", "filter"), ("down",), "↑/↓"),
+    Binding("filter", "filter", ("demos",), ("/",), "/"),
+    Binding("choose", "choose", ("filter",), ("tab",), "Tab"),
+    Binding("clear", "clear", ("demos", "filter"), ("escape",), "Esc"),
+    Binding("guess", "guess", ("riddle",), _DIGITS, "1-{last}"),
+    Binding("leave", "leave_it", ("ran",), ("enter", "space", "escape"), "Enter"),
+    Binding("leave", "leave_it", ("riddle",), ("escape",), "Esc"),
+    Binding("plant", "plant", ("demos", "ran"), ("b",), "b"),
+    Binding("toggle", "toggle", (*_ALL, "page", *_BESIDE), ("t",), "t", chord="c-t", line=":t"),
     Binding("sure", "sure", _ASKING, ("!",), "!", chord="c-]", line=":!"),
     Binding("flag", "flag", _ALL, ("f",), "f", chord="c-x", line=":f"),
     Binding("undo", "undo", _ALL, ("u",), "u", chord="c-o", line=":u"),
     Binding("undo", "before", ("page",), ("u", "left"), "u/←"),
     Binding("skip", "skip", (*_ASKING, "page"), ("s",), "s", chord="c-s", line=":s"),
-    Binding("help", "help", (*_ALL, "page", "home"), ("?",), "?", chord="c-g", line=":?"),
-    Binding("quit", "quit", (*_ALL, "page", "home"), ("q",), "q", chord="c-q", line=":q"),
+    Binding("help", "help", (*_ALL, "page", *_BESIDE), ("?",), "?", chord="c-g", line=":?"),
+    Binding("quit", "quit", (*_ALL, "page", *_BESIDE), ("q",), "q", chord="c-q", line=":q"),
 )
 
 TYPING: tuple[State, ...] = ("type", "compose")
