@@ -64,8 +64,9 @@ class Laboratory:
             self._warm()
             assert self._bench is not None
             demos = catalogue()
-            run = falling_back(on_bench(self._bench, demos), shipped(demos))
-            self._court = Prover(demos, run)
+            record = shipped(demos)
+            run = falling_back(on_bench(self._bench, demos), record)
+            self._court = Prover(demos, run, known=record.get)
         return self._court.view(asked.question, asked.values, given)
 
     def _warm(self) -> None:

@@ -4,7 +4,7 @@ or sourced (nothing to run)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Literal
 
@@ -145,7 +145,10 @@ def filled(wanted: Setting, demos: Mapping[str, Demo]) -> Setting:
 
 @dataclass
 class Prover:
-    """Judges questions against runs; each distinct setting is run once."""
+    """Judges questions against runs; each distinct setting is run once.
+
+    `known` brings a report without running anything, if there is one.
+    """
 
     demos: Mapping[str, Demo]
     run: Runner
@@ -153,6 +156,7 @@ class Prover:
         default_factory=dict["Setting", "Report | QuizkitError"]
     )
     faults: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
+    known: Callable[[Setting], Report | None] = lambda _: None
 
     def prove(self, question: Question) -> Result:
         """Run the question's proof at every row and hold the key against it."""
@@ -272,7 +276,22 @@ class Prover:
             other = self._view(question, row, own=False)
             if other.lets_stand(given) < shown.lets_stand(given):
                 shown = other
-        return shown
+        return replace(shown, beside=self._beside(question, shown))
+
+    def _beside(self, question: Question, shown: ProofView) -> tuple[ProofView, ...]:
+        """The runs of other rows that have been made before, or were recorded."""
+        demo, here = self.demos[shown.demo.name], shown.bindings
+        found: list[ProofView] = []
+        for row in rows(question):
+            if row == here:
+                continue
+            wanted = filled(setting(question, row), self.demos)
+            report = self.reports.get(wanted) or self.known(wanted)
+            if isinstance(report, Report):
+                found.append(view(question, row, False, report, demo))
+        return tuple(
+            sorted(found, key=lambda each: sum(here.get(n) != v for n, v in each.bindings.items()))
+        )
 
     def _own(self, question: Question, drawn: Bindings) -> ProofView | None:
         """The run of the learner's own numbers, where they are run as they are."""

@@ -26,7 +26,8 @@ class ProofView:
     metrics the claims name, `demo` says what they are. `untested` are the places of claims that
     this run says nothing of: `cut != 0 or error < 1e-9` if cut is 1. `shows` has by its place in
     the question what each claim, trap, gap and step would have shown, and what was. `parts` says
-    how much of the key carries claims at all.
+    how much of the key carries claims at all. `beside` are the runs of the question's other
+    settings that are known without running them now, those that differ least first.
     """
 
     bindings: Bindings
@@ -40,6 +41,7 @@ class ProofView:
     keyed: Mapping[str, Value] = field(default_factory=dict[str, Value])
     shows: Mapping[str, Text] = field(default_factory=dict[str, Text])
     parts: Parts | None = None
+    beside: "tuple[ProofView, ...]" = ()
 
     @property
     def claims(self) -> tuple[Judged, ...]:

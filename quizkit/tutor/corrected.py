@@ -29,6 +29,8 @@ def corrected(recorder: Recorder, sitting: Sitting, command: Command) -> bool:
             sitting.why = not sitting.why
         case "say":
             sitting.say = not sitting.say
+        case "full":
+            sitting.full = not sitting.full
         case "grade" if command.value in (1, 2, 3, 4):
             sitting.row = recorder.grade(sitting.row, int(str(command.value)))
             return True

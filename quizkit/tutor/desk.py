@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the first question does not wait for the prover
 Phase = Literal["question", "verdict"]
 CommandName = Literal[
     "hint", "prove", "why", "toggle", "flag", "undo", "skip", "sure", "help",
-    "assume", "quit", "continue", "say", "grade", "right",
+    "assume", "quit", "continue", "say", "grade", "right", "full",
 ]  # fmt: skip
 
 
@@ -62,10 +62,10 @@ class Interrupted(KeyboardInterrupt):
 class Moment:
     """Everything there is to show now. In phase "verdict" the answer is already on disk.
 
-    `unfolded`: the topic's usual conditions are told too; `lowered` says what made the grade low
-    where it was not the answer alone, `names` in words what each myth is, `before` is the learner's
-    last answer to this question, `answer_in` the language to answer in where it is not the one of
-    the question.
+    `unfolded`: the topic's usual conditions are told too; `full`: all of the proof; `lowered` says
+    what made the grade low where it was not the answer alone, `names` in words what each myth is,
+    `before` is the learner's last answer to this question, `answer_in` the language to answer in
+    where it is not the one of the question.
     """
 
     phase: Phase
@@ -87,6 +87,7 @@ class Moment:
     say: bool = False
     flagged: bool = False
     proof: "ProofView | None" = None
+    full: bool = False
     followup: Asked | None = None
     message: Note | None = None
     names: Mapping[str, Text] = field(default_factory=dict[str, Text])

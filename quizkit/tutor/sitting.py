@@ -36,6 +36,7 @@ class Sitting:
     why: bool = False
     say: bool = False
     proof: "ProofView | None" = None
+    full: bool = False
     message: Note | None = None
     before: Answer | None = None
 
@@ -80,6 +81,7 @@ class Sitting:
             say=self.say,
             flagged=self.flag is not None,
             proof=self.proof,
+            full=self.full,
             message=self.message,
             before=self.before,
         )

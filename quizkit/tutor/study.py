@@ -39,7 +39,7 @@ Before = Callable[[Turn, Lang], Lang | None]
 
 Written = TypeVar("Written")
 
-_AFTERWARDS = ("prove", "why", "say", "grade", "right")
+_AFTERWARDS = ("prove", "full", "why", "say", "grade", "right")
 
 
 class Study:
@@ -258,6 +258,7 @@ class Study:
     def _afterwards(self, sitting: Sitting, command: Command) -> None:
         """What can be done once there is a verdict."""
         if command.name == "prove":
+            sitting.full = False
             self._run(sitting)
         elif command.name in _AFTERWARDS:
             if self._tried(sitting, lambda: corrected(self._recorder, sitting, command)):

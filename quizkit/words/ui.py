@@ -56,6 +56,11 @@ WORDS: Words = {
         "zh": "起几个真实的 rank 跑一遍，用测出来的数字说话",
         "en": "run it on real ranks and see the number that decides",
     },
+    "key_full": {"zh": "全部数字", "en": "all numbers"},
+    "does_full": {
+        "zh": "实测的全部数字、每条判断和怎么测的；再按一次收起",
+        "en": "all that the run measured, each claim, and how it was had; again to fold it",
+    },
     "key_why": {"zh": "逐项解释", "en": "why"},
     "does_why": {
         "zh": "每个选项对在哪、错在哪",
@@ -380,16 +385,28 @@ WORDS: Words = {
         "en": "The recorded run bears out the right answer; with PyTorch installed it runs here",
     },
     "proves_options": {
-        "zh": "证明能判定 {of} 个选项中的 {proved} 个",
-        "en": "The proof decides {proved} of {of} options",
+        "zh": "{of} 个选项里，这次实测判定了 {proved} 个，都跟答案一致",
+        "en": "Of {of} options the run decides {proved}, and bears out the key on them",
+    },
+    "proves_options_recorded": {
+        "zh": "{of} 个选项里，这份记录判定了 {proved} 个，都跟答案一致；装上 PyTorch 就能在这里真跑",
+        "en": "Of {of} options the recorded run decides {proved}, and bears out the key on them; with PyTorch installed it runs here",
     },
     "proves_points": {
-        "zh": "证明能判定 {of} 个要点中的 {proved} 个",
-        "en": "The proof decides {proved} of {of} points",
+        "zh": "{of} 个要点里，这次实测判定了 {proved} 个，都跟答案一致",
+        "en": "Of {of} points the run decides {proved}, and bears out the key on them",
+    },
+    "proves_points_recorded": {
+        "zh": "{of} 个要点里，这份记录判定了 {proved} 个，都跟答案一致；装上 PyTorch 就能在这里真跑",
+        "en": "Of {of} points the recorded run decides {proved}, and bears out the key on them; with PyTorch installed it runs here",
     },
     "proves_reasons": {
-        "zh": "证明能判定 {of} 条原因中的 {proved} 条",
-        "en": "The proof decides {proved} of {of} reasons",
+        "zh": "{of} 条原因里，这次实测判定了 {proved} 条，都跟答案一致",
+        "en": "Of {of} reasons the run decides {proved}, and bears out the key on them",
+    },
+    "proves_reasons_recorded": {
+        "zh": "{of} 条原因里，这份记录判定了 {proved} 条，都跟答案一致；装上 PyTorch 就能在这里真跑",
+        "en": "Of {of} reasons the recorded run decides {proved}, and bears out the key on them; with PyTorch installed it runs here",
     },
     "not_proved": {
         "zh": "这次实测不支持正确答案",

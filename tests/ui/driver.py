@@ -140,6 +140,8 @@ class Session:
             case "grade":
                 assert isinstance(said.value, int)
                 return replace(moment, grade=said.value)
+            case "full":
+                return replace(moment, full=not moment.full)
             case "prove":
                 return replace(moment, proof=shelf.proof(moment.asked))
             case _:

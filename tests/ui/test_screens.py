@@ -68,7 +68,7 @@ def judged(name: str, lang: Lang = "en", given: object = None, **more: object) -
     asked = shelf.asked(name)
     given = GIVEN[name] if given is None else given
     moment = Moment(
-        "verdict", asked, lang, 3, 10, given=given, verdict=grade(asked, given), grade=2
+        "verdict", asked, lang, 3, 10, given=given, verdict=grade(asked, given), grade=2, full=True
     )
     return replace(moment, **more)
 
@@ -322,7 +322,8 @@ def test_a_hint_says_what_it_costs_and_the_verdict_why_the_grade_is_low():
 
 def _answered(question: Question, given: object, proof: ProofView, lang: Lang = "en") -> Moment:
     asked = ask(question, 1)
-    return Moment("verdict", asked, lang, 1, given=given, verdict=grade(asked, given), proof=proof)
+    verdict = grade(asked, given)
+    return Moment("verdict", asked, lang, 1, given=given, verdict=verdict, proof=proof, full=True)
 
 
 class TestProof:
@@ -419,7 +420,8 @@ class TestProof:
         asked = ask(question, 1, shelf.code(question))
         for given, row in (("4,3,2,1", r"\[3, 3, 2, 1\]"), ("3 3 2 1", ".*  exactly that")):
             verdict = grade(asked, given)
-            moment = Moment("verdict", asked, "en", 1, given=given, verdict=verdict, proof=proof)
+            moment = _answered(question, given, proof)
+            moment = replace(moment, asked=asked, verdict=verdict)
             shown = drawn(verdict_screen(moment, 100), 100)
             said = given.replace(" ", ",").replace(",", ", ")
             told = rf"You predicted\s+\[{said}\]\nThe run measured\s+{row}\n"
@@ -431,13 +433,12 @@ class TestProof:
         shown = drawn(verdict_screen(moment, 100), 100)
         assert f"option {place} is refuted" in shown
         assert "all_equal([2, 2, 2], 4)" in shown
-        assert "The run bears out the right answer" in shown
         # What was picked, what was measured of it, and what that says: last, before the verdict.
         said = shown[shown.index("You said") :]
         assert re.match(
             r"You said +four\n"
             r"The run measured +kv_blocks_held = \[2, 2, 2\]\n"
-            r" +This run refutes it\n\nThe run bears",
+            r" +This run refutes it\n\nOf 4 options the run decides 1",
             said,
         )
         # No run decides about this one.
@@ -447,9 +448,10 @@ class TestProof:
     def test_of_a_key_that_is_proved_in_part_it_says_how_much(self, tmp_path: Path):
         proof = shelf.proof(shelf.asked("single"))
         english = drawn(verdict_screen(judged("single", proof=proof), 100), 100)
-        assert "\nThe run bears out the right answer\nThe proof decides 1 of 4 options\n" in english
+        assert "\nOf 4 options the run decides 1, and bears out the key on them\n" in english
+        assert "The run bears out the right answer" not in english
         chinese = drawn(verdict_screen(judged("single", "zh", proof=proof), 100), 100)
-        assert "证明能判定 4 个选项中的 1 个" in chinese
+        assert "4 个选项里，这次实测判定了 1 个，都跟答案一致" in chinese
         points = [
             {"points": 1, "says": {"zh": "甲", "en": "a"}, "claim": "peak_live_1f1b[0] == 3"},
             {"points": 1, "says": {"zh": "乙", "en": "b"}, "claim": "peak_live_1f1b[1] == 3"},
@@ -458,10 +460,10 @@ class TestProof:
         run = shelf.run_of(essay, "pipeline")
         shown = drawn(verdict_screen(_answered(essay, "1", run), 100), 100)
         assert "The run bears out" in shown
-        assert "The proof decides" not in shown
+        assert "points the run" not in shown
         half = replace(run, parts=Parts("points", 1, 2))
         shown = drawn(verdict_screen(_answered(essay, "1", half), 100), 100)
-        assert "The proof decides 1 of 2 points" in shown
+        assert "Of 2 points the run decides 1," in shown
 
     def test_what_a_run_of_another_case_leaves_open_is_not_called_right(self):
         moment = judged("single", proof=shelf.proof(shelf.asked("single")))
@@ -596,7 +598,7 @@ class TestProof:
             ({"line": 5, "reasons": []}, "You left out      "),
             ({"line": 3, "reasons": []}, ""),
         ):
-            moment = Moment("verdict", asked, "en", 1, given=given, proof=proof)
+            moment = Moment("verdict", asked, "en", 1, given=given, proof=proof, full=True)
             shown = drawn(verdict_screen(replace(moment, verdict=grade(asked, given)), 80), 80)
             assert (label + said in shown) is bool(label), shown
             assert ("You " in shown[shown.index("Claim by") :]) is bool(label)

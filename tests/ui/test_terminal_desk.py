@@ -17,7 +17,7 @@ COLOUR = re.compile(rb"\x1b\[(?:[\d;]*;)?(?:3[0-79]|4[0-79]|9\d|10\d|[34]8;[\d;]
 DRIVER = Path(__file__).parent / "driver.py"
 
 
-SOMETIMES = ("assume", "right", "prove", "why", "say")  # only where they lead somewhere
+SOMETIMES = ("assume", "right", "prove", "full", "why", "say")  # only where they lead somewhere
 
 
 def footer_is_whole(text: str, state: keymap.State, lang: Lang, last: int) -> bool:
@@ -172,11 +172,16 @@ def test_commands_by_key_and_by_chord(sit, written):
     desk.press("\r")
     desk.until("1-4 grade")
     desk.press("p")
-    desk.until("bear out the right answer")
+    desk.until("0.5  Measured")
+    assert "isclose(" not in desk.text
+    desk.press("v")
+    desk.until("isclose(bubble_1f1b, answer)", gone="0.5  Measured")
+    desk.press("v")
+    desk.until("0.5  Measured", gone="isclose(")
     desk.press("y", "w", "2")
     desk.until("grade 2: hard")
     # What was asked for last stands lowest, where a small screen still shows it.
-    asked = [desk.text.index(t) for t in ("The run\n", "Said aloud", "How people get it wrong")]
+    asked = [desk.text.index(t) for t in ("The run -", "Said aloud", "How people get it wrong")]
     assert asked == sorted(asked)
     desk.press("q")
     assert desk.close() == 0
@@ -187,6 +192,8 @@ def test_commands_by_key_and_by_chord(sit, written):
         ("continue", None),
         ("hint", None),
         ("prove", None),
+        ("full", None),
+        ("full", None),
         ("say", None),
         ("why", None),
         ("grade", 2),
@@ -260,7 +267,9 @@ def test_a_real_session_undoes_and_asks_again_just_as_it_was(sit, tmp_path):
     desk.press("!", wrong)
     desk.until("Misconception  one-buffer")
     desk.press("p")
-    desk.until("The run bears out the right answer")
+    desk.until("not 4 blocks")
+    desk.press("v")
+    desk.until("Of 4 options the run decides 1", gone="not 4 blocks")
     desk.press("u")
     desk.until("? help", gone="1-4 grade")
     assert re.findall(r"^\d\) .*$", desk.text, re.MULTILINE) == options

@@ -42,7 +42,7 @@ from quizkit.ui.jsonl.json_parts import (
 )
 from quizkit.words import Lang
 
-_COMMANDS = tuple(name for name in get_args(CommandName) if name not in ("help", "assume"))
+_COMMANDS = tuple(name for name in get_args(CommandName) if name not in ("help", "assume", "full"))
 # What the session has to say by itself; every other message answers a line that led to nothing.
 _NEWS = (
     "study.again",

@@ -80,7 +80,9 @@ class LineDesk:
             parts += why(moment, True)
         if moment.say and (first or not before.say):
             parts += spoken(moment, True)
-        if moment.proof and (first or moment.proof is not before.proof):
+        if moment.proof and (
+            first or moment.proof is not before.proof or moment.full is not before.full
+        ):
             parts += proved(moment, width, True)
         if first:
             parts += followup(moment, True)

@@ -22,14 +22,14 @@ def halt(report: Report, words: DemoWords, lang: Lang) -> list[RenderableType]:
         Text(words.ending(report.error.message.split("\n")[0]), overflow="fold"),
     ]
     for rank, stack in enumerate(report.error.stacks):
-        if frame := _own_frame(stack or "", report.demo):
+        if frame := own_frame(stack or "", report.demo):
             name, number, code = frame
             where = say("ui.rank_at", lang, rank=rank, file=name, line=number)
             lines += [Text(where, overflow="fold"), below(Text(code, CODE, overflow="fold"))]
     return section(say(f"lab.outcome_{report.outcome}", lang), *lines)
 
 
-def _own_frame(stack: str, demo: str) -> tuple[str, str, str] | None:
+def own_frame(stack: str, demo: str) -> tuple[str, str, str] | None:
     """The innermost frame in the demo's file: what lies below is torch's and says less."""
     name = f"{demo.replace('-', '_')}.py"
     own = [(name, *each[1:]) for each in _FRAME.findall(stack) if each[0].endswith(f"/{name}")]

@@ -28,7 +28,7 @@ def predicted(moment: Moment, proof: ProofView, names: Mapping[str, Value]) -> l
     if proof.measured is None:
         return []
     question, lang = moment.question, moment.lang
-    said = _said(moment, proof.measured)
+    said = said_number(moment, proof.measured)
     measured = Text(_shown(proof.measured), "bold")
     rows: list[tuple[str, RenderableType]] = []
     if said is not None:
@@ -51,7 +51,7 @@ def predicted(moment: Moment, proof: ProofView, names: Mapping[str, Value]) -> l
     return [Text(""), pairs(rows)]
 
 
-def _said(moment: Moment, measured: Number | list[Number]) -> Number | list[Number] | None:
+def said_number(moment: Moment, measured: Number | list[Number]) -> Number | list[Number] | None:
     """The learner's number; of a trace that asks for a list, the list."""
     number = moment.verdict.number if moment.verdict else None
     if number is not None or not isinstance(measured, list):

@@ -51,15 +51,14 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     parts += filled(moment, proof, plain)
     if not proof.holds:
         return [*parts, Text(""), Text(say("ui.not_proved", lang), WRONG)]
-    told = _in_part(proof.parts, lang)
-    return [*parts, Text(""), Text(say(f"ui.proved{kept}", lang), RIGHT), *told]
+    return [*parts, Text(""), Text(_borne_out(proof.parts, kept, lang), RIGHT, overflow="fold")]
 
 
-def _in_part(parts: Parts | None, lang: Lang) -> list[RenderableType]:
-    """How much of the key rests on a claim, unless all of it does."""
+def _borne_out(parts: Parts | None, kept: str, lang: Lang) -> str:
+    """That the key stands; or which part of it, where only that rests on a claim."""
     if parts is None or parts.whole:
-        return []
-    return [Text(say(f"ui.proves_{parts.kind}", lang, proved=parts.proved, of=parts.of))]
+        return say(f"ui.proved{kept}", lang)
+    return say(f"ui.proves_{parts.kind}{kept}", lang, proved=parts.proved, of=parts.of)
 
 
 def telling(drawn: Sequence[Chart], proof: ProofView) -> Sequence[Chart]:

@@ -75,6 +75,7 @@ def nothing_to_show(moment: Moment) -> list[str]:
     empty |= {
         "right": verdict.right or not disputable(question, moment.given),
         "prove": question.proof is None,
+        "full": moment.proof is None,
         "why": not explains_options(question),
         "say": question.say is None,
     }
@@ -147,11 +148,12 @@ def outcome(moment: Moment, plain: bool) -> list[RenderableType]:
 
 
 def proved(moment: Moment, width: int, plain: bool) -> list[RenderableType]:
-    """The run, if there was one."""
+    """The run, if there was one: at a glance, or all of it."""
     # Loaded when somebody asks for a proof: it brings the laboratory with it.
+    from quizkit.ui.proof.glance import glance
     from quizkit.ui.proof.proof_screen import proof_screen
 
-    return proof_screen(moment, width, plain)
+    return proof_screen(moment, width, plain) if moment.full else glance(moment, width, plain)
 
 
 def standing(moment: Moment, plain: bool) -> list[RenderableType]:

@@ -73,6 +73,7 @@ KEYMAP: tuple[Binding, ...] = (
     Binding("grade", "grade", ("verdict",), tuple("1234"), "1-4", line="1-4"),
     Binding("right", "right", ("verdict",), ("r",), "r", line=":r"),
     Binding("prove", "prove", ("verdict",), ("p",), "p", line=":p"),
+    Binding("full", "full", ("verdict",), ("v",), "v", line=":v"),
     Binding("why", "why", ("verdict",), ("w",), "w", line=":w"),
     Binding("say", "say", ("verdict",), ("y",), "y", line=":y"),
     Binding("hint", "hint", _ASKING, ("h",), "h", chord="c-r", line=":h"),
