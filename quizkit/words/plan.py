@@ -34,9 +34,13 @@ WORDS: Words = {
         "zh": "今天不练：面试那天少 {points} 个百分点，约等于 {count} 题",
         "en": "Leaving out today costs {points} points on the day, about {count} questions' worth",
     },
+    "gain": {
+        "zh": "照计划练，面试那天 {questions} 题里预计多答对约 {count} 题（{without} → {practised}）",
+        "en": "By this plan about {count} more of {questions} questions come right on the day ({without} to {practised})",
+    },
     "slip_little": {
-        "zh": "今天落下的，后面 {days} 天补得回来（面试那天只差 {points} 个百分点）。",
-        "en": "What today leaves out, the {days} days after it make up for: {points} points on the day.",
+        "zh": "今天实在没空也不要紧：漏下的，后面 {days} 天会排进去。",
+        "en": "No time today? What it leaves out finds room in the {days} days after it.",
     },
     "idle": {
         "zh": "今天没有值得练的：做过的都还记得，再问一遍多不了什么。",
@@ -47,8 +51,8 @@ WORDS: Words = {
         "en": "Today's minutes are used, and that is enough.",
     },
     "best": {
-        "zh": "练了变化最大的：{topic}（{without} → {practised}）。只攻它：quizkit study --topic {topic}",
-        "en": "What practice changes most: {topic} ({without} to {practised}). To go at it alone: quizkit study --topic {topic}",
+        "zh": "{topic} 提高最多：约多答对 {count} 题（{without} → {practised}）。只练它：quizkit study --topic {topic}",
+        "en": "{topic} rises most: about {count} more right ({without} to {practised}). To go at it alone: quizkit study --topic {topic}",
     },
     "more": {
         "zh": "加时间有用：每天 {minutes} 分钟，面试那天再多 {points} 个百分点",
@@ -63,8 +67,8 @@ WORDS: Words = {
         "en": "'due' is what quizkit stats says, by your answers so far; 'reviews' is what the plan chose, which may be fewer or more.",
     },
     "left_due": {
-        "zh": "今天到期 {due} 题，计划复习其中 {reviews} 题：每分钟都给到面试那天收益最大的题，其余没排上。",
-        "en": "Of {due} due today the plan reviews {reviews}: each minute goes to what it adds most to on the interview's day, and the others found no room.",
+        "zh": "今天到期 {due} 题，计划复习其中 {reviews} 题：每分钟都给到面试那天收益最大的题，其余没排上。想先清到期的：quizkit study --limit {some}",
+        "en": "Of {due} due today the plan reviews {reviews}: each minute goes to what it adds most to on the interview's day, and the others found no room. To take what is due first: quizkit study --limit {some}",
     },
     "no_minutes": {
         "zh": "0 分钟就什么都不练。给个时间：--minutes 30",

@@ -73,8 +73,17 @@ def test_a_plan_that_study_follows(quizkit: Quizkit):
 @pytest.mark.parametrize(
     ("lang", "words"),
     [
-        ("zh", ["到面试那天", "按计划练", "练了变化最大的", "--save"]),
-        ("en", ["To the interview on", "with plan", "What practice changes most", "--save"]),
+        ("zh", ["到面试那天", "照计划练", "题里预计多答对约", "提高最多", "--save"]),
+        (
+            "en",
+            [
+                "To the interview on",
+                "with plan",
+                "questions come right on the day",
+                "rises most: about",
+                "--save",
+            ],
+        ),
     ],
 )
 def test_on_the_screen(quizkit: Quizkit, lang: str, words: list[str]):
@@ -95,6 +104,13 @@ def test_due_and_reviews_are_told_apart_once_something_falls_due(tmp_path: Path)
     assert said not in " ".join(quizkit.run(*words).stdout.split())
     quizkit.run("study", "alpha/q0", given="\n\n")
     assert said in " ".join(quizkit.run(*words).stdout.split())
+
+
+def test_a_day_that_can_be_missed_is_not_called_worthless(tmp_path: Path):
+    done = Quizkit(tmp_path).run("plan", "--interview", ahead(40), "--minutes", "3", "--lang", "en")
+    text = " ".join(done.stdout.split())
+    assert "No time today? What it leaves out finds room in the 39 days after it." in text
+    assert "0.0 points" not in text
 
 
 def test_a_minute_that_holds_no_question_is_not_called_idle(quizkit: Quizkit):

@@ -14,6 +14,8 @@ from quizkit.words import Lang, say
 
 _SHOWN = 14
 """Days with a line of their own; the others share one."""
+_HANDFUL = 20
+"""So many due questions are offered beside the plan at a time."""
 _LATE = 30.0
 """Days: the curves are compared where a plan needs them."""
 
@@ -93,10 +95,13 @@ def _average(of: Sequence[float]) -> str:
 def _notes(found: Outlook, told: Told, lang: Lang) -> Iterable[str]:
     today, due = found.days[0][1], found.due[0]
     reviews = sum(name in found.late for name in today.reviews)
+    if (won := _won(found.whole)) and told.aim.minutes:
+        questions = found.whole.questions
+        yield say("plan.gain", lang, questions=questions, count=won, **_shares(found.whole))
     if any(found.due) and told.aim.minutes:
         yield say("plan.dues", lang)
     if due > reviews and told.aim.minutes:
-        yield say("plan.left_due", lang, due=due, reviews=reviews)
+        yield say("plan.left_due", lang, due=due, reviews=reviews, some=min(due, _HANDFUL))
     if not told.aim.minutes:
         yield say("plan.no_minutes", lang)
     elif found.slip >= LITTLE:
@@ -126,17 +131,24 @@ def _light(found: Outlook, lang: Lang) -> Iterable[str]:
     if not (today.reviews or today.new):
         yield say("plan.used_up" if found.spent else "plan.idle", lang)
     elif len(found.days) > 1:
-        points = f"{100 * found.slip:.1f}"
-        yield say("plan.slip_little", lang, days=len(found.days) - 1, points=points)
-    if found.best:
+        yield say("plan.slip_little", lang, days=len(found.days) - 1)
+    if found.best and (won := _won(found.best[1])):
         topic, of = found.best
-        shares = {"without": f"{of.without:.0%}", "practised": f"{of.practised:.0%}"}
-        yield say("plan.best", lang, topic=topic, **shares)
+        yield say("plan.best", lang, topic=topic, count=won, **_shares(of))
     if found.more:
         minutes, gain = found.more
         yield say("plan.more", lang, minutes=f"{minutes:g}", points=f"{100 * gain:.1f}")
     elif not found.too_long:
         yield say("plan.enough", lang)
+
+
+def _won(of: Prospect) -> int:
+    """So many questions more come right; what is less than one is nothing to be told."""
+    return round(of.questions * (of.practised - of.without))
+
+
+def _shares(of: Prospect) -> dict[str, str]:
+    return {"without": f"{of.without:.0%}", "practised": f"{of.practised:.0%}"}
 
 
 def _table(lang: Lang, first: str, *others: str) -> Table:
