@@ -158,10 +158,11 @@ def _ideas(bank: Bank) -> Iterator[Problem]:
         if count and any(len(topic.paragraphs(lang)) != count for lang in ("zh", "en")):
             message = f"`ideas`: {count} of them, and `intro` needs as many paragraphs"
             yield Problem(file, 1, message)
-        named = [name for each in topic.ideas for name in (each.ask, each.run) if name]
+        named = [f"{slug}/{each.ask}" for each in topic.ideas]
+        named += [each.picture(slug) for each in topic.ideas if each.run]
         for name in dict.fromkeys(named):
-            if f"{slug}/{name}" not in bank.questions:
-                message = no_question(f"{slug}/{name}", bank.questions, bank.retired)
+            if name not in bank.questions:
+                message = no_question(name, bank.questions, bank.retired)
                 yield Problem(file, 1, f"`ideas`: {message}")
 
 

@@ -268,12 +268,17 @@ KINDS: Mapping[Kind, type[Question]] = {
 class Idea:
     """What follows a paragraph: the question asked, and a picture drawn from a kept run.
 
-    `run` is the question whose proof made the run, `schedule` the timeline of it that is shown.
+    `run` is the question whose proof made the run (with its topic, if that is another one),
+    `schedule` the timeline of it that is shown.
     """
 
     ask: str
     run: str = ""
     schedule: str = ""
+
+    def picture(self, topic: str) -> str:
+        """The id of the question whose run is shown, or nothing."""
+        return self.run if "/" in self.run or not self.run else f"{topic}/{self.run}"
 
 
 @dataclass(frozen=True, slots=True)

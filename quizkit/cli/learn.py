@@ -221,7 +221,7 @@ def _ideas(shelves: "Library", topic: "Topic", lang: "Lang") -> "list[Page]":
             topic.title,
             Text(*said),
             lang,
-            picture=kept_run(shelves, f"{topic.slug}/{idea.run}") if idea.run else None,
+            picture=kept_run(shelves, idea.picture(topic.slug)) if idea.run else None,
             schedule=idea.schedule,
         )
         for said, idea in zip(told, ideas, strict=False)

@@ -65,6 +65,6 @@ WORDS: Words = {
     },
     "recorded": {
         "zh": "录下的一次运行：quizkit demo {demo}，{ranks} 个 rank",
-        "en": "From a recorded run: quizkit demo {demo}, {ranks} ranks",
+        "en": "From a recorded run: quizkit demo {demo}, ranks: {ranks}",
     },
 }

@@ -147,7 +147,7 @@ WORDS: Words = {
     },
     "picture": {
         "zh": "录下的一次运行（quizkit demo {demo}，{ranks} 个 rank）：",
-        "en": "From a recorded run (quizkit demo {demo}, {ranks} ranks):",
+        "en": "From a recorded run (quizkit demo {demo}, ranks: {ranks}):",
     },
     "needs": {"zh": "先修：{topics}。", "en": "To know before: {topics}."},
     "course_done": {

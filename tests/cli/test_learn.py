@@ -16,8 +16,8 @@ from quizkit.tutor.desk import Page
 from quizkit.ui.screens.page import page_screen
 from quizkit.words import Lang
 
-IDEA, SCREEN = 8, 23
-"""Lines of an idea, and of its page with the picture, at 80 columns; the last line is for keys."""
+IDEA, SCREEN = 8, 22
+"""Lines of an idea, and of its page with the picture, at 80 columns; two more are for keys."""
 
 
 def lines(page: Page) -> int:

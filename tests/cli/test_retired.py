@@ -160,7 +160,7 @@ def test_a_plan_is_made_without_it(run: Run):
 
 
 def test_learn_goes_on_without_it(run: Run):
-    done = run("learn", "alpha", "--json", given=json.dumps({"command": "quit"}) + "\n")
+    done = run("learn", "alpha", "--again", "--json", given=json.dumps({"command": "quit"}) + "\n")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[0])["page"]["title"] == "Alpha"
     assert "alpha/old" not in done.stdout

@@ -155,7 +155,7 @@ def test_a_course_begins_where_its_reading_order_does(home: Path):
 def test_one_goes_on_back_and_away_between_ideas(quizkit):
     desk = quizkit("learn", "pp", "--seed", "1")
     assert "u/← back" not in desk.until("Pipeline parallelism  1/7")
-    desk.until("From a recorded run (quizkit demo pipeline, 4 ranks)")
+    desk.until("From a recorded run (quizkit demo pipeline, ranks: 4)")
     desk.until("rank 3 |......F0")
     desk.press("\r")
     begun(desk)

@@ -14,7 +14,7 @@ from quizkit.ui.terminal.screen import Screen
 from quizkit.ui.text.markup import prose
 from quizkit.words import Lang, say
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first question does not wait for the laboratory
     from quizkit.lab.report import Report
 
 
