@@ -52,7 +52,7 @@ Run
 from copy import deepcopy
 from itertools import product
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, counted, picture, refuse, run, shared
 from _bench import Layer, device, everyone, max_error, rank, ranks, ring_sum, saved_activations
 
 import torch
@@ -164,6 +164,9 @@ def main(
     check("gradients equal one process", error, "<", 1e-12)
     longest = max(len(x) for x, _ in batches)
     live, live_whole = saved.peak_bytes, saved_whole.peak_bytes
+    steps_down = {"micro-batches": (live, held), "all at once": (live_whole, held_whole)}
+    parts = ("activations", "gradients")
+    picture("staircase", "most that is alive at once", parts=parts, steps=steps_down, unit="bytes")
     check("one micro-batch is alive", live * len(whole[0]), "==", live_whole * longest)
 
     mistakes = mean_of_means, own_tokens, without_k

@@ -54,7 +54,7 @@ from contextlib import nullcontext
 from functools import partial
 from types import SimpleNamespace
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, counted, picture, refuse, run, shared
 from _bench import all_reduce, device, everyone, max_error, rank, ranks, ring_gather
 from _bench import ring_scatter_sum, saved_activations, shift, wire
 
@@ -220,7 +220,7 @@ def main(
     whole = {name: tensor.to(device()) for name, tensor in whole.items()}
     truth = experiment(whole, size, "one", "none", torch.float64)
     sbh, pairs = seq * batch * hidden, heads * seq * seq * batch
-    metrics, errors = {}, {"out": [], "grad": []}
+    metrics, errors, kept = {}, {"out": [], "grad": []}, {}
     for layout, share, parts in (("tp", 10 * sbh + 24 * sbh // n, 1), ("sp", 34 * sbh // n, n)):
         ran = {}
         for recompute in ("none", "selective", "full"):
@@ -232,6 +232,7 @@ def main(
                 errors[kind].append(max_error(ours, mine(name, truth.results[name], layout)))
                 check(f"{layout} {recompute}: {kind} as on one", errors[kind][-1], "<", 1e-12)
             metrics[f"bytes_{recompute}_{layout}"] = counted(ran[recompute].kept)
+            kept[f"{layout}, recompute {recompute}"] = [ran[recompute].kept]
             if layout == "tp":
                 metrics[f"flops_{recompute}"] = counted(ran[recompute].flops.get_total_flops())
         none, selective, full = ran.values()
@@ -247,6 +248,8 @@ def main(
             f"resent_full_{layout}": counted(full.backward.sent_bytes - none.backward.sent_bytes),
             f"sent_cut_{layout}": counted(none.cut.sent_bytes),
         }
+    title = "kept by a rank for a layer's backward"
+    picture("staircase", title, parts=["activations"], steps=kept, unit="bytes")
     # Of several numbers, torch's largest is NaN if one of them is.
     return metrics | {
         f"{kind}_error": shared(compared(everyone(torch.tensor(e).max().item()).max()))

@@ -49,7 +49,7 @@ from collections.abc import Callable
 
 from _bench import Break, Metrics, check, clocked, compared, computed, counted, identical, refuse
 from _bench import all_reduce, broadcast, device, everyone, exchange, max_error, rank, ranks, recv
-from _bench import run, send, shared, virtual_clock, wire
+from _bench import picture, run, send, shared, virtual_clock, wire
 
 import torch
 from torch import Tensor
@@ -176,6 +176,8 @@ def main(
     ring, ring_wire, time_ring = measure("ring", ring_all_reduce)
     naive, naive_wire, time_naive = measure("naive", naive_all_reduce)
     tree, tree_wire, time_tree = measure("tree", tree_all_reduce)
+    for name, sent in (("ring", ring_wire), ("naive", naive_wire), ("tree", tree_wire)):
+        picture("messages", f"{name}: sent by each rank to each", row=sent.to, unit="bytes")
     with wire() as half:
         ring_reduce_scatter(cut(payload.clone(), n)[1])
 

@@ -50,7 +50,7 @@ from collections.abc import Callable
 
 from _bench import Break, Metrics, check, clocked, compared, computed, counted, refuse, run, shared
 from _bench import Flight, all_gather, all_reduce, device, everyone, exchange, isend, max_error
-from _bench import rank, ranks, recv, send, virtual_clock, wire
+from _bench import picture, rank, ranks, recv, send, virtual_clock, wire
 
 import torch
 from torch import Tensor
@@ -210,6 +210,7 @@ def main(
         with wire() as counts, virtual_clock(name, transfer=hop_cost) as clock:
             algorithm(row, lambda message: clock.spend(byte_cost * message.nbytes, "send"))
             times[name] = clock.makespan()
+        picture("messages", f"{name}: sent by each rank to each", row=counts.to, unit="bytes")
         size[name] = row.nbytes
         sent[name], messages[name] = counts.sent_bytes, counts.sent_messages
         errors[name] = everyone(max_error(row[:elements], reference)).max().item()

@@ -47,7 +47,7 @@ from collections.abc import Callable, Sequence
 
 from _bench import Break, Metrics, check, clocked, compared, computed, counted, refuse, run, shared
 from _bench import all_gather, all_reduce, device, everyone, exchange, max_error, rank, ranks
-from _bench import virtual_clock, wire
+from _bench import picture, virtual_clock, wire
 
 import torch
 from torch import Tensor
@@ -161,6 +161,9 @@ def main(
     two_wire, two_crossing, time_two_level = measure(
         "two levels", two_level, lambda row, toll: two_level_all_reduce(row, per_node, toll)
     )
+    for name, sent in (("flat", flat_wire), ("two levels", two_wire)):
+        title = f"{name}: sent by each rank to each"
+        picture("messages", title, row=sent.to, unit="bytes", node=per_node)
     _, scattered_crossing, time_scattered = measure("scattered", scattered, over(changing))
     # Each ring has a g-th of the payload, and a clock of its own: they run at the same time.
     turns = [

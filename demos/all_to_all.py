@@ -33,7 +33,7 @@ Run
     torchrun --nproc-per-node 4 demos/all_to_all.py
 """
 
-from _bench import Break, Metrics, check, compared, computed, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, computed, counted, picture, refuse, run, shared
 from _bench import device, everyone, exchange, max_error, rank, ranks, ring_gather, ring_sum, wire
 
 import torch
@@ -110,6 +110,7 @@ def main(
         with wire() as counts:
             result = way(parts)
         sent[name], messages[name] = counts.sent_bytes, counts.sent_messages
+        picture("messages", f"{name}: sent by each rank to each", row=counts.to, unit="bytes")
         errors.append(everyone(max_error(result, expected)).max().item())
         check(f"{name}: part i of rank r is part r of rank i", errors[-1], "==", 0.0)
     back = everyone(max_error(in_pairs(in_pairs(parts)), parts)).max().item()

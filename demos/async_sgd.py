@@ -56,7 +56,7 @@ Run
 
 from types import SimpleNamespace
 
-from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, clocked, compared, counted, picture, refuse, run, shared
 from _bench import broadcast, device, max_error, rank, ranks, recv, send, virtual_clock
 
 import torch
@@ -184,6 +184,11 @@ def main(
         check(f"{name}: weights equal one process", errors[-1], "<", 1e-12)
     eager = ran["async"]
     whole = ran["sync"]
+    losses = {
+        name: {at * pace: loss(weights) for at, weights in enumerate(ran[name].path)}
+        for name, pace in (("async", 1), ("sync", workers))
+    }
+    picture("curve", "the loss on the way", series=losses, x="gradients applied", y="loss")
     late = [late for _, _, late in eager.log]
     mine = [(met, late) for worker, met, late in eager.log if worker == rank()]
     # N are under way at each update but the last N - 1 ones: nothing more is handed out.

@@ -55,7 +55,7 @@ Run
     torchrun --nproc-per-node 4 demos/cp_layouts.py
 """
 
-from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, clocked, compared, counted, picture, refuse, run, shared
 from _bench import device, everyone, exchange, max_error, rank, ranks, virtual_clock
 
 import torch
@@ -170,6 +170,8 @@ def main(
 
     laws = {name: {} for name in ("work", "imbalance", "lockstep", "makespan")}
     errors = []
+    piece = seq // (2 * ranks() * sum(shares))  # the side of a picture's tiles, in tokens
+    legend = ["never computed", *(f"rank {each}" for each in range(ranks()))]
     for layout in LAYOUTS:
         here = places(rank(), layout, lengths)
         # Blocks move ahead, so each one that arrives began one rank further behind.
@@ -191,6 +193,16 @@ def main(
         errors.append(torch.stack([everyone(error).max() for error in off]))
         seen = int(everyone(sum(int(mask.sum()) for _, mask in masks)).sum())
         check(f"{layout}: each visible pair has one rank", seen, "==", pairs)
+
+        if layout != "striped":  # stripes are thinner than these tiles
+            owners = torch.zeros(seq // piece, seq // piece, device=device())
+            for source, mask in masks:
+                seen_by, sees = mask.nonzero(as_tuple=True)
+                keys = places(source, layout, lengths)
+                owners[here[seen_by] // piece, keys[sees] // piece] = rank() + 1
+            cells = everyone(owners.flatten().tolist()).amax(0).unflatten(0, owners.shape).tolist()
+            title = f"{layout}: who computes which pairs"
+            picture("tiles", title, cells=cells, legend=legend, down="queries", across="keys")
 
         steps = everyone(work)
         total = steps.sum(1)

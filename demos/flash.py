@@ -51,7 +51,7 @@ Run
 from collections import Counter
 from dataclasses import dataclass
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, counted, picture, refuse, run, shared
 from _bench import all_reduce, device, everyone, max_error, rank, ranks
 
 import torch
@@ -120,6 +120,7 @@ def score(
     row = row.repeat(len(q) // len(row)).unsqueeze(1)  # once for each head in q
     col = torch.arange(cols.start, cols.stop, device=q.device)
     chip.done["tiles"] += 1
+    chip.visited.add((rows.start, cols.start))
     return chip.matmul(q, k.T).masked_fill(shape.causal & (col > row), -torch.inf)
 
 
@@ -157,6 +158,7 @@ class Machine:
         self.on_chip = 0
         self.moved: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
+        self.visited: set[tuple[int, int]] = set()  # where tiles of scores began
 
     def load(self, name: str, head: int, place: slice) -> Tensor:
         """A copy of a tile, on chip, where sums take fp32 at least."""
@@ -234,6 +236,16 @@ def main(
     served = group if pack else 1
     grid = [(rows, cols) for rows in tiles(seq, block_q) for cols in tiles(seq, block_k)]
     met = len(q) * sum(not ahead[rows][:, cols].all() for rows, cols in grid)
+    cells = [
+        [
+            ((rows.start, cols.start) in second.visited) * (2 - bool(ahead[rows][:, cols].any()))
+            for cols in tiles(seq, block_k)
+        ]
+        for rows in tiles(seq, block_q)
+    ]
+    legend = ("never computed", "computed, masked in part", "computed as a whole")
+    title = "tiles of scores that version 2 computes"
+    picture("tiles", title, cells=cells, legend=legend, down="queries", across="keys")
     check("version 1 visits the tiles with a pair to see", first.done["tiles"], "==", met)
     check("version 2 visits the tiles with a pair to see", second.done["tiles"], "==", met / served)
     check("version 2 stores an output once", second.moved["out out"], "==", q.numel())

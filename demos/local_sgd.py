@@ -41,7 +41,7 @@ Run
     torchrun --nproc-per-node 4 demos/local_sgd.py
 """
 
-from _bench import Break, Metrics, check, compared, computed, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, computed, counted, picture, refuse, run, shared
 from _bench import all_reduce, device, everyone, max_error, rank, ranks, wire
 
 import torch
@@ -150,6 +150,17 @@ def main(
     for name, places in (("local SGD", local), ("outer momentum", outer)):
         error = abs(places[-1, 0].item() - predicted)
         check(f"{name} rests where all pulls cancel", error, "<", 1e-11)
+
+    ways = {
+        "data parallel": (first, 1),
+        "local SGD": (local, every),
+        "outer momentum": (outer, every),
+    }
+    series = {
+        name: {at * pace: places[at, 0] for at in range(min(len(places), 60 // pace + 1))}
+        for name, (places, pace) in ways.items()
+    }
+    picture("curve", "where a weight goes", series=series, x="steps", y="weight")
 
     weights, changes, ours = start, [], sgd(1.0, outer_momentum, nesterov=True)
 

@@ -49,7 +49,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, counted, picture, refuse, run, shared
 from _bench import all_gather, all_reduce, device, everyone, max_error, rank, ranks
 from _bench import ring_scatter_sum
 
@@ -155,10 +155,16 @@ def main(
     weights = torch.randn(OUTPUTS * INPUTS, dtype=torch.float64, device=device()) / 4
     weights = pad(weights, (0, -len(weights) % n))  # so that all shards are equally long
 
+    scales_of: dict[str, list[float]] = {}  # after each step
+
     def train(limit: float, agree: Callable[[bool], bool]) -> tuple[Tensor, float, int, float]:
         """Shards against one process: their scales, torch's scale, steps skipped, the error."""
         shard, scaler = weights.chunk(n)[rank()].clone(), Scaler(scale, growth_interval)
-        skipped = sum([step(shard, scaler, batch, limit, agree) for batch in batches])
+        skipped, way = 0, [scale]
+        scales_of["each rank alone" if agree is alone else "all ranks agree"] = way
+        for batch in batches:
+            skipped += step(shard, scaler, batch, limit, agree)
+            way.append(scaler.scale)
         truth, torchs = train_one(weights, batches, scale, growth_interval, limit)
         error = max_error(shard, truth.chunk(n)[rank()])
         scales, errors = everyone([scaler.scale, error]).T
@@ -170,6 +176,7 @@ def main(
         check("the scale is torch's", scales[rank()], "==", torchs)
         check("all ranks have one scale", scales.std(correction=0), "==", 0)
     own_scales, _, _, own_error = train(inf, alone)
+    picture("curve", "the loss scale on rank 0", series=scales_of, x="steps", y="scale")
     own = scaled_gradient(weights, *batches[bad][rank()], scale)
     calm = draw(1, 0, 0.0, rows)[0][rank()]
     plain, scaled = (scaled_gradient(weights, *calm, each) for each in (1, scale))

@@ -54,7 +54,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Literal
 
-from _bench import Break, Metrics, check, counted, identical, refuse, run, shared
+from _bench import Break, Metrics, check, counted, identical, picture, refuse, run, shared
 from _bench import device, rank, ranks, ring_gather, ring_scatter_sum, wire
 
 import torch
@@ -191,6 +191,12 @@ def main(
         weights = mine(weights) if stage >= 3 else weights
         states = mine(states) if stage >= 1 else states
         same.append([torch.equal(replica.weights, weights), torch.equal(replica.optimizer, states)])
+    parts = ("weights", "gradients", "optimizer")
+    steps_down = {
+        f"stage {stage}": [each[part] for part in parts] for stage, each in enumerate(seen)
+    }
+    title = "kept by a rank between backward and update"
+    picture("staircase", title, parts=parts, steps=steps_down, unit="bytes")
     moved = int((replica.weights != mine(rows).to(recipe.weights)).sum())
     same_weights, same_states = (all(stages) for stages in zip(*same, strict=True))
     check("weights equal training on one process", same_weights, "==", True)

@@ -44,7 +44,7 @@ from copy import deepcopy
 from math import inf, nan
 from types import SimpleNamespace
 
-from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, clocked, compared, counted, picture, refuse, run, shared
 from _bench import Layer, barrier, device, everyone, isend, max_error, one_process, rank, ranks
 from _bench import recv, saved_activations, take_gradient, virtual_clock, wire
 
@@ -80,6 +80,7 @@ def step(order, block, inputs, targets, cost, clock):
     here, last = rank(), ranks() - 1
     seen = SimpleNamespace(peak_live=0, backwards=0, stale=0, busy=0.0, first_backward=nan)
     weights = list(block.parameters())
+    seen.live = {}  # time -> how many micro-batches are alive
     alive = {}  # micro-batch -> what its backward will need
     under_way = {}  # neighbour -> the last message sent to it
 
@@ -108,6 +109,7 @@ def step(order, block, inputs, targets, cost, clock):
             seen.backwards += 1
             result = x.grad
 
+        seen.live[clock.now] = len(alive)
         if 0 <= target <= last:
             # In the steady state neighbours send to each other at the same time. If sending blocked
             # neither would come to receive; one message under way in each direction is enough.
@@ -176,6 +178,8 @@ def main(
 
         useful = everyone(seen.busy).sum().item()
         idle = seen.makespan * ranks() - useful
+        live = {f"stage {rank()}": seen.live}
+        picture("curve", f"{name}: activations alive", series=live, x="ticks", y="micro-batches")
         metrics |= {
             f"bubble_{name}": shared(clocked(idle / (useful + idle))),
             f"overhead_{name}": shared(clocked(idle / useful)),
@@ -187,6 +191,9 @@ def main(
         }
 
     gpipe, one = ran["gpipe"], ran["1f1b"]
+    most = {f"{name}, stage {rank()}": [each.saved_bytes] for name, each in ran.items()}
+    title = "most that a stage keeps for its backwards"
+    picture("staircase", title, parts=["activations"], steps=most, unit="bytes")
     bound = min(ranks() - rank(), microbatches)
     check("1f1b keeps at most min(p - s, m) alive", one.peak_live, "<=", bound)
     bytes_each = gpipe.saved_bytes / gpipe.peak_live

@@ -40,7 +40,7 @@ Run
 import weakref
 from typing import Literal
 
-from _bench import Break, Metrics, check, clocked, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, clocked, compared, counted, picture, refuse, run, shared
 from _bench import Flight, broadcast, device, everyone, exchange, max_error, rank, ranks
 from _bench import virtual_clock, wire
 
@@ -220,6 +220,12 @@ def main(
     out_error, grad_error, sdpa_error, fullest, most_work = measured.amax(0).tolist()
     pairs = int(measured[:, -1].sum())
     makespan = clock.makespan()
+    each_step = everyone([int(visible.sum()) for *_, visible in visits]).tolist()
+    block = len(here) ** 2
+    cells = [[(n > 0) + (2 * n > block) + (n == block) for n in mine] for mine in each_step]
+    legend = ("no pair", "up to half of a block", "more than half", "all pairs of a block")
+    title = "pairs computed by each rank in each step of the ring"
+    picture("tiles", title, cells=cells, legend=legend, down="ranks", across="steps")
 
     check("output equals full attention", out_error, "<", 1e-12)
     check("gradients equal full attention", grad_error, "<", 1e-12)

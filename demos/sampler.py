@@ -60,7 +60,7 @@ Run
     torchrun --nproc-per-node 4 demos/sampler.py
 """
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, counted, picture, refuse, run, shared
 from _bench import all_reduce, device, everyone, max_error, rank, ranks
 
 import torch
@@ -206,6 +206,10 @@ def main(
     for how, (slots_left, then) in ways.items():
         lists = [[s for s in each if s < samples] for each in (done, slots_left)]  # no padding
         tallies[how] = seen(samples, look_up(order, lists[0]), look_up(then, lists[1]))
+    cells = [each.clamp(max=2).tolist() for each in tallies.values()]
+    legend, ways_down = ("never", "once", "more often"), ", ".join(tallies)
+    title = "samples seen in an epoch that was broken off"
+    picture("tiles", title, cells=cells, legend=legend, down=ways_down, across="samples")
     wrong = {how: again(each) + never(each) for how, each in tallies.items()}
     check("a resumed epoch sees each sample once", wrong["global"], "==", 0)
     gap = abs(position - min(samples, stop * batch * after))

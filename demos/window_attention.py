@@ -41,7 +41,7 @@ Run
 from collections import Counter
 from math import inf
 
-from _bench import Break, Metrics, check, compared, counted, refuse, run, shared
+from _bench import Break, Metrics, check, compared, counted, picture, refuse, run, shared
 from _bench import all_reduce, device, everyone, exchange, isend, max_error, rank, ranks, recv, wire
 
 import torch
@@ -201,6 +201,8 @@ def main(
     with torch.no_grad(), wire() as ring_wire:
         round_trip = forward(local, weights, here.start, window, ring, Counter())
         check("ring: out as one process", max_error(round_trip, truth[here]), "<", 1e-12)
+    for name, sent in (("halo", out_wire), ("ring", ring_wire)):
+        picture("messages", f"{name}: sent by each rank to each", row=sent.to, unit="bytes")
     reached = reach(x, weights, window)
     with torch.no_grad():
         small, small_bytes = decode(x, weights, window, slots=window)

@@ -23,6 +23,7 @@ from .metric import (  # noqa: E402
     identical,
     shared,
 )
+from .pictures import picture  # noqa: E402
 
 if TYPE_CHECKING:
     from .clock import timed, virtual_clock
@@ -94,6 +95,7 @@ __all__ = [
     "join",
     "max_error",
     "one_process",
+    "picture",
     "rank",
     "ranks",
     "recv",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Here:
-    """One rank's place in the run, its checks and its timeline."""
+    """One rank's place in the run, its checks, its timeline and its pictures."""
 
     rank: int
     ranks: int
@@ -19,6 +19,7 @@ class Here:
     staged: bool = False
     checks: list[dict[str, Any]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
+    pictures: list[dict[str, Any]] = field(default_factory=list)
     seconds: bool = False  # whether the events' times were measured; else they are counted
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import torch
@@ -20,6 +20,8 @@ class Wire:
     sent_bytes: int = 0
     sent_messages: int = 0
     collectives: int = 0
+    to: list[int] = field(default_factory=lambda: [0] * here().ranks)
+    """The bytes sent to each rank."""
 
 
 _watching: list[Wire] = []
@@ -56,8 +58,9 @@ class Flight(Generic[Received]):
         return self._landed[0]
 
 
-def _count(tensor: Tensor) -> None:
+def _count(tensor: Tensor, to: int) -> None:
     for counts in _watching:
+        counts.to[to] += tensor.numel() * tensor.element_size()
         counts.sent_bytes += tensor.numel() * tensor.element_size()
         counts.sent_messages += 1
 
@@ -83,7 +86,7 @@ def _ours(tensor: Tensor) -> Tensor:
 
 # A payload travels under an even tag and the sender's virtual time under the odd one beside it.
 def _outgoing(tensor: Tensor, to: int, tag: int) -> list[dist.P2POp]:
-    _count(tensor)
+    _count(tensor, _peer(to))
     payload = _ours(tensor)
     payload = (payload.cpu() if here().staged else payload).contiguous()
     ops = [dist.P2POp(dist.isend, payload, _peer(to), tag=2 * tag)]

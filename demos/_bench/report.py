@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import backend, blame, metric
+from . import backend, blame, metric, pictures
 from .load import Break
 from .stop import Watched
 
@@ -54,6 +54,7 @@ def blank(
         "how": {},
         "floors": {},
         "timeline": {"clock": "virtual", "events": []},
+        "pictures": [],
         "verdict": "error",
     }
 
@@ -78,6 +79,7 @@ def built(report: Report, watched: Watched) -> Report:
     endings = watched.endings
     messages = [ending.message for ending in endings]
     report["checks"] = metric.worst([c for each in messages for c in each.get("checks", ())])
+    report["pictures"] = pictures.merged([each.get("pictures", ()) for each in messages])
     report["timeline"]["events"] = [e for each in messages for e in each.get("events", ())]
     if any(each.get("seconds") for each in messages):
         report["timeline"]["clock"] = "wall"

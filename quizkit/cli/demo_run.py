@@ -64,7 +64,7 @@ def run_one(
                     return INTERRUPTED
                 report = cancelled.report
         try:  # first, as whoever reads the report may stop reading
-            _draw(report, svg, trace, spoken)
+            _draw(report, demo, svg, trace, spoken)
         finally:
             _tell(report, demo, json, spoken, plain)
             sys.stdout.flush()
@@ -141,16 +141,17 @@ def _tell(report: Report, demo: "Demo", json: bool, lang: Lang, plain: bool) -> 
     show(console(is_plain(plain)), report, demo, lang, is_plain(plain))
 
 
-def _draw(report: Report, svg: Path | None, trace: Path | None, lang: Lang) -> None:
+def _draw(report: Report, demo: "Demo", svg: Path | None, trace: Path | None, lang: Lang) -> None:
     """Write the pictures that were asked for; nothing is drawn that was not measured."""
     from quizkit.errors import UsageError
 
-    if (svg or trace) and not report.timeline.events:
+    if (trace or svg) and not report.timeline.events and (trace or not report.pictures):
         raise UsageError("no_timeline", demo=report.demo)
     if svg:
         from quizkit.ui.pictures.svg import svg as picture
+        from quizkit.ui.screens.demo_words import demo_words
 
-        _write(svg, picture(report, lang))
+        _write(svg, picture(report, lang, demo_words(demo, lang).picture))
     if trace:
         from json import dumps
 

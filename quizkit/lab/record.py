@@ -227,6 +227,7 @@ def _line(report: Report) -> Line:
         **{name: said[name] for name in ("outcome", "verdict", "metrics", "how", "floors")},
         "checks": [[*check.values()] for check in said["checks"]],
         "timeline": {**said["timeline"], "events": [[*event.values()] for event in events]},
+        **({"pictures": said["pictures"]} if said["pictures"] else {}),
         "error": said["error"],
     }
 

@@ -2,25 +2,21 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeVar, cast, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Literal, cast
 
 from quizkit.errors import LabError
+from quizkit.lab.fields import Value, a_list, is_a, items, number, one_of
+from quizkit.lab.picture import Picture, read_picture
 
 SCHEMA = "quizkit/report/1"
 
 Scalar = int | float | bool | str
-Value = int | float | bool
 Metric = Value | tuple[Value, ...]
 Outcome = Literal["finished", "crashed", "hung", "killed", "refused"]
 Verdict = Literal["pass", "fail", "error"]
 Origin = Literal["ran", "cached", "recorded"]
-
-T = TypeVar("T")
-
-# What JSON has no number for, in JavaScript's spelling and in Python's.
-_UNSAYABLE = ("nan", "infinity", "-infinity", "inf", "-inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +101,7 @@ class Report:
     how: Mapping[str, str]
     floors: Mapping[str, float] = field(default_factory=dict[str, float])
     timeline: Timeline
+    pictures: tuple[Picture, ...] = ()
     verdict: Verdict
     origin: Origin = "ran"
 
@@ -128,25 +125,27 @@ class Report:
             raise LabError("report_schema", found=data.get("schema"), known=SCHEMA)
         try:
             return cls(
-                demo=_is(str, data["demo"]),
-                ranks=_is(int, data["ranks"]),
-                args={name: _scalar(value) for name, value in _items(data["args"])},
-                broken=None if data["broken"] is None else _is(str, data["broken"]),
-                start=_is(str, data["start"]),
-                backend=_is(str, data["backend"]),
-                device=_is(str, data["device"]),
-                staged=_is(bool, data["staged"]),
-                reason=_is(str, data["reason"]),
-                torch=_is(str, data["torch"]),
-                seconds=None if data["seconds"] is None else float(_value(data["seconds"])),
-                outcome=_one_of(Outcome, data["outcome"]),
+                demo=is_a(str, data["demo"]),
+                ranks=is_a(int, data["ranks"]),
+                args={name: _scalar(value) for name, value in items(data["args"])},
+                broken=None if data["broken"] is None else is_a(str, data["broken"]),
+                start=is_a(str, data["start"]),
+                backend=is_a(str, data["backend"]),
+                device=is_a(str, data["device"]),
+                staged=is_a(bool, data["staged"]),
+                reason=is_a(str, data["reason"]),
+                torch=is_a(str, data["torch"]),
+                seconds=None if data["seconds"] is None else float(number(data["seconds"])),
+                outcome=one_of(Outcome, data["outcome"]),
                 error=None if data["error"] is None else _failure(data["error"]),
-                checks=tuple(_check(each) for each in _list(data["checks"])),
-                metrics={name: _metric(value) for name, value in _items(data["metrics"])},
-                how={name: _is(str, value) for name, value in _items(data["how"])},
+                checks=tuple(_check(each) for each in a_list(data["checks"])),
+                metrics={name: _metric(value) for name, value in items(data["metrics"])},
+                how={name: is_a(str, value) for name, value in items(data["how"])},
                 timeline=_timeline(data["timeline"]),
-                verdict=_one_of(Verdict, data["verdict"]),
-                floors={name: float(_value(value)) for name, value in _items(data["floors"])},
+                # Reports made before there were pictures have none.
+                pictures=tuple(read_picture(each) for each in a_list(data.get("pictures", ()))),
+                verdict=one_of(Verdict, data["verdict"]),
+                floors={name: float(number(value)) for name, value in items(data["floors"])},
             )
         except KeyError as error:
             raise LabError("report_field", reason=f"{error.args[0]} is missing") from None
@@ -162,94 +161,62 @@ def plain(value: object) -> Any:
     """Dataclasses as objects, tuples as lists, what JSON cannot say as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, Report | Check | Event | Timeline | Failure):
+    if is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
-        return {name: plain(each) for name, each in _items(cast("object", value))}
+        return {name: plain(each) for name, each in items(cast("object", value))}
     if isinstance(value, tuple):
         return [plain(each) for each in cast("tuple[object, ...]", value)]
     return value
 
 
-def _is(kind: type[T], value: object) -> T:
-    if type(value) is not kind:
-        raise TypeError(f"{value!r} is not {kind.__name__}")
-    return value
-
-
-def _one_of(choices: Any, value: object) -> Any:
-    if value not in get_args(choices):
-        raise ValueError(f"{value!r} is none of {', '.join(get_args(choices))}")
-    return value
-
-
-def _items(value: object) -> Sequence[tuple[str, object]]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{value!r} is not an object")
-    return list(cast("Mapping[str, object]", value).items())
-
-
-def _list(value: object) -> Sequence[object]:
-    if not isinstance(value, list | tuple):
-        raise TypeError(f"{value!r} is not a list")
-    return cast("Sequence[object]", value)
-
-
 def _scalar(value: object) -> Scalar:
-    return value if isinstance(value, str) else _value(value)
-
-
-def _value(value: object) -> Value:
-    if isinstance(value, str) and value.lower() in _UNSAYABLE:
-        return float(value)
-    if isinstance(value, bool | int | float):
-        return value
-    raise TypeError(f"{value!r} is not a number")
+    return value if isinstance(value, str) else number(value)
 
 
 def _metric(value: object) -> Metric:
     if isinstance(value, list):
-        return tuple(_value(each) for each in _list(cast("object", value)))
-    return _value(value)
+        return tuple(number(each) for each in a_list(cast("object", value)))
+    return number(value)
 
 
 def _check(value: object) -> Check:
-    data = dict(_items(value))
+    data = dict(items(value))
     return Check(
-        name=_is(str, data["name"]),
-        measured=_value(data["measured"]),
-        relation=_is(str, data["relation"]),
-        expected=_value(data["expected"]),
-        holds=_is(bool, data["holds"]),
+        name=is_a(str, data["name"]),
+        measured=number(data["measured"]),
+        relation=is_a(str, data["relation"]),
+        expected=number(data["expected"]),
+        holds=is_a(bool, data["holds"]),
     )
 
 
 def _timeline(value: object) -> Timeline:
     if value is None:
         return Timeline()
-    data = dict(_items(value))
+    data = dict(items(value))
     return Timeline(
-        clock=_is(str, data["clock"]),
-        events=tuple(_event(each) for each in _list(data["events"])),
+        clock=is_a(str, data["clock"]),
+        events=tuple(_event(each) for each in a_list(data["events"])),
     )
 
 
 def _event(value: object) -> Event:
-    data = dict(_items(value))
+    data = dict(items(value))
     return Event(
-        schedule=_is(str, data["schedule"]),
-        rank=_is(int, data["rank"]),
-        name=_is(str, data["name"]),
-        start=float(_value(data["start"])),
-        end=float(_value(data["end"])),
+        schedule=is_a(str, data["schedule"]),
+        rank=is_a(int, data["rank"]),
+        name=is_a(str, data["name"]),
+        start=float(number(data["start"])),
+        end=float(number(data["end"])),
     )
 
 
 def _failure(value: object) -> Failure:
-    data = dict(_items(value))
+    data = dict(items(value))
     rank = data["rank"]
     return Failure(
-        rank=None if rank is None else _is(int, rank),
-        message=_is(str, data["message"]),
-        stacks=tuple(each if each is None else _is(str, each) for each in _list(data["stacks"])),
+        rank=None if rank is None else is_a(int, rank),
+        message=is_a(str, data["message"]),
+        stacks=tuple(each if each is None else is_a(str, each) for each in a_list(data["stacks"])),
     )

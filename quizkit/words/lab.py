@@ -48,10 +48,42 @@ WORDS: Words = {
         "zh": "太窄，画不下；只列出每个 rank 的执行顺序。",
         "en": "Too narrow for a picture; the order on each rank instead.",
     },
+    "picture_title": {"zh": "{title}（{unit}）", "en": "{title} ({unit})"},
+    "picture_staircase": {
+        "zh": "{title}（{unit}）：{steps}。",
+        "en": "{title} ({unit}): {steps}.",
+    },
+    "picture_messages": {
+        "zh": "{title}：有 {pairs} 对 rank 之间发了消息，共 {total}，最多的一对 {most}（{unit}）：{arrows}。",
+        "en": "{title}: {pairs} pairs of ranks talk, {total} in all, {most} on the busiest ({unit}): {arrows}.",
+    },
+    "picture_ring": {"zh": "一个环：{way}", "en": "one ring: {way}"},
+    "picture_nodes": {
+        "zh": "节点内 {within}，跨节点 {between}",
+        "en": "within nodes {within}, between nodes {between}",
+    },
+    "picture_shades": {
+        "zh": "行发给列；. 没发，- 不到最多的三分之一，+ 不到三分之二，# 更多；最多 {most}",
+        "en": "rows send to columns; . nothing, - up to a third of the most, + up to two, # more; most {most}",
+    },
+    "picture_axes": {"zh": "竖：{down}；横：{across}", "en": "down: {down}; across: {across}"},
+    "picture_tiles": {
+        "zh": "{title}：竖 {rows} 格（{down}），横 {columns} 格（{across}）：{counts}。",
+        "en": "{title}: {rows} down ({down}), {columns} across ({across}): {counts}.",
+    },
+    "picture_curve": {
+        "zh": "{title}（横轴 {x}，纵轴 {y}）：{lines}。",
+        "en": "{title} ({y} over {x}): {lines}.",
+    },
+    "picture_line": {
+        "zh": "{label} 从 {start} 处的 {first} 到 {end} 处的 {last}，最小 {low}，最大 {high}",
+        "en": "{label} from {first} at {start} to {last} at {end}, lowest {low}, highest {high}",
+    },
+    "picture_log": {"zh": "{y}（对数刻度）", "en": "{y} (logarithmic)"},
     "svg_title": {"zh": "{demo}，{ranks} 个 rank", "en": "{demo} on {ranks} ranks"},
     "svg_caption": {
-        "zh": "每一条都来自实测事件（{backend}，{device}）；把鼠标停在条上看起止时间",
-        "en": "Every bar is a measured event ({backend}, {device}); hover over one for its times",
+        "zh": "每一处都来自实测事件（{backend}，{device}）；把鼠标停在条上看起止时间",
+        "en": "Every mark is a measured event ({backend}, {device}); hover over one for its times",
     },
     "svg_simulated": {
         "zh": "每一条都是模拟出来的，不是实测；把鼠标停在宽的条上看起止时间",

@@ -87,6 +87,7 @@ def test_a_report_has_all_its_parts(programs: Programs):
         "how": {"total": "compared", "seen": "counted"},
         "floors": {},
         "timeline": {"clock": "virtual", "events": []},
+        "pictures": [],
         "verdict": "pass",
     }
 

@@ -103,6 +103,19 @@ def test_what_was_kept_comes_back_and_says_that_it_did_not_run_now(filled: Path,
     assert back.to_json()["origin"] == "cached"
 
 
+def test_pictures_come_back_as_they_were(tmp_path: Path, tiny: Demo):
+    series = [{"label": "a", "x": [0, 1], "y": [2.5, "NaN"]}]
+    curve = {"kind": "curve", "title": "t", "x": "steps", "y": "loss", "series": series}
+    stairs = {"kind": "staircase", "title": "t", "unit": "bytes", "parts": ["kept"]}
+    pictures = [curve, stairs | {"steps": [{"label": "a", "values": [3]}]}]
+    made = kept(tmp_path, tiny)
+    made.put(report(pictures=pictures))
+    made.write()
+    back = kept(tmp_path, tiny).get(asked())
+    assert back is not None
+    assert back.to_json()["pictures"] == pictures
+
+
 def test_arguments_left_out_are_the_defaults(filled: Path, tiny: Demo):
     again = kept(filled, tiny)
     for wanted in (Setting("tiny", 4), asked(10), asked(10, 1.0), asked(10, 1)):

@@ -57,6 +57,8 @@ def test_text_stays_text_among_the_arguments() -> None:
     assert Report.from_json(data).args["layout"] == "zigzag"
 
 
+TILES = {"kind": "tiles", "title": "t", "legend": ["no", "yes"], "down": "d", "across": "a"}
+STAIRS = {"kind": "staircase", "title": "t", "unit": "bytes", "parts": ["kept"]}
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"schema": "quizkit/report/2"}, "quizkit/report/2"),
     ({"schema": None}, "None"),
@@ -70,6 +72,12 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"checks": [{"name": "x"}]}, "measured is missing"),
     ({"error": {"rank": 0, "message": "x"}}, "stacks is missing"),
     ({"timeline": {"clock": "virtual", "events": [{"rank": 0}]}}, "schedule is missing"),
+    ({"pictures": [{"kind": "pie", "title": "x"}]}, "pie"),
+    ({"pictures": [{"kind": "curve", "title": "x", "y": "", "series": []}]}, "x is missing"),
+    ({"pictures": [TILES | {"cells": [[0, 2]]}]}, "none of the 2"),
+    ({"pictures": [TILES | {"cells": [[0], [0, 1]]}]}, "differ in length"),
+    ({"pictures": [STAIRS | {"steps": [{"label": "a", "values": [1, 2]}]}]}, "1 values"),
+    ({"pictures": [STAIRS | {"steps": [{"label": "a", "values": [-1]}]}]}, "0 or more"),
 ]
 
 
@@ -82,9 +90,15 @@ def test_what_is_not_a_report_is_an_error(change: dict[str, Any], message: str) 
 
 def test_a_report_without_a_field_is_an_error() -> None:
     data = stored("pipeline")
-    for name in data:
+    for name in data.keys() - {"pictures"}:
         with pytest.raises(LabError):
             Report.from_json({key: value for key, value in data.items() if key != name})
+
+
+def test_a_report_from_before_there_were_pictures_has_none() -> None:
+    data = stored("pipeline")
+    del data["pictures"]
+    assert Report.from_json(data).pictures == ()
 
 
 def test_a_break_shows_only_as_declared() -> None:

@@ -1,9 +1,11 @@
-"""A timeline as one SVG file that needs nothing from outside: no font to fetch, no address."""
+"""The pictures of a run as one SVG file that needs nothing from outside: no font, no address."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
+from quizkit.lab.picture import Picture
 from quizkit.lab.report import Event, Report
+from quizkit.ui.pictures import measured
 from quizkit.ui.pictures.chart import Chart, Row, charts, colour, kind
 from quizkit.ui.pictures.timeline import headline
 from quizkit.words import Lang, say
@@ -14,20 +16,27 @@ _THIN = 3  # a bar narrower than this is drawn without a border, and nobody can 
 _LEFT, _WIDE, _HIGH, _TOP, _END = 70, 880, 28, 34, 20
 
 
-def svg(report: Report, lang: Lang) -> str:
-    """Every schedule of a run, one under the other; only what the run measured."""
+def svg(report: Report, lang: Lang, told: Callable[[str], str] = str) -> str:
+    """Every schedule and picture of a run, one under the other; `told` puts texts in words."""
     title = say("lab.svg_title", lang, demo=report.demo, ranks=report.ranks)
     caption = say("lab.svg_caption", lang, backend=report.backend, device=report.device)
-    return picture(charts(report.timeline, report.ranks), title, caption, lang)
+    kept = [measured.in_words(each, told) for each in report.pictures]
+    return picture(charts(report.timeline, report.ranks), title, caption, lang, kept)
 
 
-def picture(drawn: Sequence[Chart], title: str, caption: str, lang: Lang) -> str:
-    """Charts one under the other, with a title above and what they are drawn from below."""
+def picture(
+    drawn: Sequence[Chart], title: str, caption: str, lang: Lang, more: Sequence[Picture] = ()
+) -> str:
+    """Charts and other pictures, with a title above and what they are drawn from below."""
     blocks: list[str] = []
     y = 48
     for chart in drawn:
         blocks.append(_block(chart, y, lang))
         y += _TOP + len(chart.rows) * _HIGH + 2 * _END
+    for each in more:
+        block, high = measured.shapes(each, _LEFT, y, lang)
+        blocks.append(block)
+        y += high + _END
     width, height = _LEFT + _WIDE + _END, y + _END
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'

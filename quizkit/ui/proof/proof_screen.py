@@ -20,6 +20,7 @@ from quizkit.ui.proof.claims import claims
 from quizkit.ui.proof.filled import filled
 from quizkit.ui.proof.halt import halt
 from quizkit.ui.proof.picked import picked
+from quizkit.ui.proof.pictured import pictured
 from quizkit.ui.proof.predicted import predicted
 from quizkit.ui.screens.demo_words import DemoWords, demo_words
 from quizkit.ui.screens.parts import RIGHT, WRONG, below, section
@@ -41,6 +42,7 @@ def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[Render
     # What decides comes last, as that is what a small screen still shows.
     drawn = telling(charts(proof.report.timeline, proof.report.ranks), proof)
     parts += pictures(drawn, width, lang)
+    parts += pictured(proof, words, width, plain, lang)
     parts += halt(proof.report, words, lang)
     parts += _checks(proof.report, words, lang)
     parts += _metrics(proof, words, lang)

@@ -2,10 +2,10 @@
 
 English is the demo's own: its docstring, and the comments beside the options. Chinese stands in
 `zh/<file>.yaml` in the demos' folder: `law`, `trick`, and under `options`, `watch`, `checks`,
-`breaks` and `endings` a line for each name. What is put together in the run (a check's name, or
-the ending: why a setting cannot run) has `{}` where the run puts something in. How the bench tells
-an ending stands in `zh/_bench.yaml`. What has no Chinese stays English: a demo of the user's own
-needs no file.
+`breaks`, `pictures` and `endings` a line for each name. What is put together in the run (a check's
+name, a label, or the ending: why a setting cannot run) has `{}` where the run puts something in.
+How the bench tells an ending, and what pictures of several demos say, stands in `zh/_bench.yaml`.
+What has no Chinese stays English: a demo of the user's own needs no file.
 """
 
 import re
@@ -32,11 +32,16 @@ class DemoWords:
     watch: Mapping[str, str] = field(default_factory=dict[str, str])
     checks: Mapping[str, str] = field(default_factory=dict[str, str])
     breaks: Mapping[str, str] = field(default_factory=dict[str, str])
+    pictures: Mapping[str, str] = field(default_factory=dict[str, str])
     endings: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def check(self, name: str) -> str:
         """A check's name in words; the name itself where there are no others."""
         return _told(self.checks, name)
+
+    def picture(self, text: str) -> str:
+        """A picture's title, label or unit in words; itself where there are no others."""
+        return _told(self.pictures, text)
 
     def ending(self, message: str) -> str:
         """Why a run did not finish, line by line; a traceback stays as it is."""
@@ -64,6 +69,7 @@ def demo_words(demo: Demo, lang: Lang) -> DemoWords:
         {**own.watch, **told.watch},
         told.checks,
         {**own.breaks, **told.breaks},
+        {**bench.pictures, **told.pictures},
         {**told.endings, **bench.endings},
     )
 

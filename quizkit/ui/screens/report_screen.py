@@ -11,6 +11,7 @@ from rich.text import Text
 
 from quizkit.lab.catalogue import Break, Demo
 from quizkit.lab.report import Check, Metric, Report, Value
+from quizkit.ui.pictures import measured
 from quizkit.ui.pictures.chart import Chart, charts, colour
 from quizkit.ui.pictures.drawn import Line
 from quizkit.ui.pictures.timeline import draw, headline, letters
@@ -49,6 +50,8 @@ def screen(
         yield _title("metrics", lang)
         yield _metrics(report, words, lang, width if not plain else 0)
     yield from pictures(charts(report.timeline, report.ranks), width, lang)
+    for each in report.pictures:
+        yield from measured.draw(measured.in_words(each, words.picture), width, plain, lang)
     if report.error:
         yield from _error(report, words, lang)
     yield Text("")

@@ -1,0 +1,83 @@
+"""What was kept at each step, as bars of parts: a sign for each part as well as a colour."""
+
+from rich.text import Text
+
+from quizkit.lab.picture import Stair, Staircase
+from quizkit.ui.pictures.look import (
+    amount,
+    box,
+    cut,
+    fitted,
+    fraction,
+    ink,
+    label,
+    legend,
+    sign,
+)
+from quizkit.words import Lang, listed, say
+
+_WIDEST = 48  # columns of the longest bar
+_BAR, _HIGH = 620, 26  # of the longest bar and of one step in an SVG
+
+
+def lines(stairs: Staircase, width: int, lang: Lang) -> list[Text]:
+    """One bar a step, all to one scale, the sum beside it; below, what the signs stand for."""
+    names = fitted([step.label for step in stairs.steps], width // 3)
+    sums = [amount(_sum(step)) for step in stairs.steps]
+    room = min(
+        _WIDEST, width - label(names) - max(map(len, sums), default=0) - 4 - len(stairs.parts)
+    )
+    most = max(map(_sum, stairs.steps), default=0)
+    drawn: list[Text] = []
+    for name, step, total in zip(names, stairs.steps, sums, strict=True):
+        line = Text(f"{name}  ", no_wrap=True)
+        for part, columns in enumerate(_columns(step, most, max(room, 1))):
+            line.append(sign(part) * columns, ink(part))
+        drawn.append(line.append(f"  {total}"))
+    return [*drawn, *legend(stairs.parts, width)]
+
+
+def sentence(stairs: Staircase, lang: Lang) -> str:
+    """Every step with its sum, and its parts where there are several."""
+    told: list[str] = []
+    for step in stairs.steps:
+        pairs = zip(stairs.parts, step.values, strict=True)
+        parts = listed((f"{name} {amount(value)}" for name, value in pairs), lang)
+        of = f" ({parts})" if len(stairs.parts) > 1 else ""
+        told.append(f"{step.label} {amount(_sum(step))}{of}")
+    return say(
+        "lab.picture_staircase",
+        lang,
+        title=stairs.title,
+        unit=stairs.unit,
+        steps="; ".join(told),
+    )
+
+
+def shapes(stairs: Staircase, left: int, top: int) -> tuple[str, int]:
+    """The same in an SVG, and how high it is."""
+    most = max(map(_sum, stairs.steps), default=0)
+    parts: list[str] = []
+    for row, step in enumerate(stairs.steps):
+        y, x = top + row * _HIGH, left + 150.0
+        parts.append(cut(left, y + 17, step.label))
+        for part, value in enumerate(step.values):
+            wide = fraction(value, most) * _BAR
+            tip = f"{step.label}, {stairs.parts[part]}: {amount(value)}"
+            parts.append(box(x, y + 2, wide, _HIGH - 4, part, tip))
+            x += wide
+        parts.append(cut(x + 8, y + 17, amount(_sum(step))))
+    high = len(stairs.steps) * _HIGH
+    for part, name in enumerate(stairs.parts):
+        y = top + high + 6 + part * 18
+        parts.append(box(left + 150, y, 12, 12, part, name) + cut(left + 170, y + 11, name))
+    return "".join(parts), high + 12 + 18 * len(stairs.parts)
+
+
+def _sum(step: Stair) -> float:
+    return sum(step.values)
+
+
+def _columns(step: Stair, most: float, room: int) -> list[int]:
+    """How many columns each part takes: rounded, but what is there is seen."""
+    return [max(1, round(fraction(value, most) * room)) if value else 0 for value in step.values]

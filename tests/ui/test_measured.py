@@ -1,0 +1,219 @@
+"""Pictures of what a run counted: in a terminal of any width, as a sentence, as a file."""
+
+import ast
+import io
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+from xml.etree import ElementTree
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from quizkit.lab.catalogue import find, names
+from quizkit.lab.picture import Kind, Picture, read_picture
+from quizkit.lab.report import Report
+from quizkit.paths import DEMOS, RECORD
+from quizkit.ui.pictures.measured import draw, in_words
+from quizkit.ui.pictures.svg import svg
+from quizkit.ui.proof.pictured import telling
+from quizkit.ui.screens.demo_words import demo_words
+from quizkit.words import Lang
+
+STAIRS = {
+    "kind": "staircase",
+    "title": "kept",
+    "unit": "bytes",
+    "parts": ["weights", "optimizer"],
+    "steps": [{"label": "stage 0", "values": [4, 12]}, {"label": "stage 3", "values": [1, 3000]}],
+}
+RING = {
+    "kind": "messages",
+    "title": "ring: sent",
+    "unit": "bytes",
+    "node": 2,
+    "cells": [[0, 800, 0, 0], [0, 0, 800, 0], [0, 0, 0, 800], [1200000, 0, 0, 0]],
+}
+TILES = {
+    "kind": "tiles",
+    "title": "tiles",
+    "legend": ["no", "rank 0", "rank 1"],
+    "down": "queries",
+    "across": "keys",
+    "cells": [[1, 0], [2, 2]],
+}
+CURVE = {
+    "kind": "curve",
+    "title": "alive",
+    "x": "ticks",
+    "y": "count",
+    "series": [{"label": "a", "x": [0, 2, 4], "y": [0, 2, 0]}],
+}
+ALL = [STAIRS, RING, TILES, CURVE]
+REPORT = Path(__file__).parents[1] / "lab" / "reports" / "pipeline.json"
+
+
+def drawn(data: dict[str, Any], width: int = 80, lang: Lang = "en", plain: bool = False) -> str:
+    console = Console(width=width, no_color=True, file=io.StringIO(), color_system=None)
+    with console.capture() as said:
+        for line in draw(read_picture(data), width, plain, lang):
+            console.print(line)
+    return said.get()
+
+
+def test_a_staircase_shows_every_part_however_small():
+    assert drawn(STAIRS, 40).splitlines() == [
+        "",
+        "kept (bytes)",
+        "stage 0  #=  16",
+        "stage 3  #======================  3,001",
+        "# weights   = optimizer",
+    ]
+
+
+def test_a_message_map_tells_a_ring_and_what_leaves_a_node():
+    assert drawn(RING).splitlines()[2:] == [
+        "        to 0    1  |    2    3",
+        "from 0     .  800  |    .    .",
+        "from 1     .    .  |  800    .",
+        "",
+        "from 2     .    .  |    .  800",
+        "from 3  1.2M    .  |    .    .",
+        "one ring: 0 -> 1 -> 2 -> 3 -> 0",
+        "within nodes 1,600, between nodes 1,200,800",
+    ]
+    other = RING | {"node": 0, "cells": [[0, 1, 1], [1, 0, 0], [0, 0, 0]]}
+    assert drawn(other).splitlines()[-2:] == ["0 -> 1, 2", "1 -> 0"]
+
+
+def test_two_rings_are_not_one():
+    two = [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+    assert "one ring" not in drawn(RING | {"cells": two})
+
+
+def test_many_ranks_are_shaded():
+    wide = [[100 * ((to - rank) % 24 == 1) for to in range(24)] for rank in range(24)]
+    said = drawn(RING | {"cells": wide, "node": 0}, 60).splitlines()
+    assert said[2].split()[:3] == ["0", ".", "#"]
+
+
+def test_tiles_have_a_rank_s_own_digit_and_are_counted():
+    assert drawn(TILES).splitlines()[2:] == [
+        "down: queries; across: keys",
+        "  0 .",
+        "  1 1",
+        ". no (1)   0 rank 0 (1)   1 rank 1 (2)",
+    ]
+
+
+def test_a_curve_stands_where_its_points_are():
+    assert drawn(CURVE, 16).splitlines()[2:] == [
+        "count",
+        "2 |      a",
+        "  |",
+        "0 |a          a",
+        "   0          4",
+        "a a",
+    ]
+
+
+def test_what_is_no_number_has_no_place_on_a_curve():
+    lost = {"label": "lost", "x": [0, 1], "y": ["NaN", "Infinity"]}
+    said = drawn(CURVE | {"series": [lost]})
+    assert "nan" not in said.lower()
+    assert drawn(CURVE | {"series": [lost, *CURVE["series"]]}, 40).count("b") == 4
+
+
+def test_far_apart_is_logarithmic():
+    far = {"label": "loss", "x": [0, 1, 2], "y": [1000, 10, 0.1]}
+    assert "count (logarithmic)" in drawn(CURVE | {"series": [far]})
+    middle = [line for line in drawn(CURVE | {"series": [far]}).splitlines() if "|" in line]
+    assert [i for i, line in enumerate(middle) if "a" in line] == [0, 5, 10]
+
+
+@pytest.mark.parametrize("data", ALL, ids=lambda data: data["kind"])
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_no_line_is_wider_than_the_terminal(data: dict[str, Any], lang: Lang, width: int):
+    for line in draw(read_picture(data), width, False, lang):
+        assert line.no_wrap is not True or line.cell_len <= width
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (STAIRS, "stage 0 16 (weights 4, optimizer 12); stage 3 3,001"),
+        (RING, "4 pairs of ranks talk, 1,202,400 in all, 1,200,000 on the busiest (bytes)"),
+        (TILES, "2 down (queries), 2 across (keys): no (1), rank 0 (1), rank 1 (2)"),
+        (CURVE, "a from 0 at 0 to 0 at 4, lowest 0, highest 2"),
+    ],
+    ids=lambda each: each["kind"] if isinstance(each, dict) else "",
+)
+def test_plain_is_one_sentence_with_the_numbers(data: dict[str, Any], words: str):
+    [said] = draw(read_picture(data), 80, True, "en")
+    assert words in said.plain
+    assert said.plain.startswith(f"\n{data['title']}")
+    assert said.plain.endswith(".")
+
+
+def test_an_svg_holds_them_all_in_words_and_fetches_nothing():
+    data = json.loads(REPORT.read_text(encoding="utf-8")) | {"pictures": ALL}
+    source = svg(Report.from_json(data), "zh", lambda text: f"<{text}>")
+    root = ElementTree.fromstring(source)
+    texts = {each.text for each in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"<kept>（<bytes>）", "<tiles>", "<alive>", "<stage 3>", "3,001"} <= texts
+    assert re.findall(r"https?://[^\"' ]+", source) == ["http://www.w3.org/2000/svg"]
+    assert len(root.findall(".//{http://www.w3.org/2000/svg}polyline")) == 1
+    high = float(root.attrib["height"])
+    assert all(float(each.attrib["y"]) < high for each in root.iter() if "y" in each.attrib)
+
+
+def test_a_proof_shows_the_ways_that_its_numbers_are_about():
+    tree = RING | {"title": "two_trees: sent"}
+    kept = [read_picture(each) for each in (STAIRS, RING, tree)]
+    assert [each.title for each in telling(kept, ["sent_bytes_ring"])] == ["kept", "ring: sent"]
+    assert [each.title for each in telling(kept, ["time_two_trees"])] == ["kept", tree["title"]]
+
+
+def test_each_kind_is_used_by_four_demos_at_least():
+    users: dict[str, set[str]] = defaultdict(set)
+    for name in names():
+        for node in ast.walk(ast.parse(find(name).path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+                kind = node.args[0]
+                if node.func.id == "picture" and isinstance(kind, ast.Constant):
+                    users[str(kind.value)].add(name)
+    assert {kind: len(users[kind]) >= 4 for kind in get_args(Kind)} == dict.fromkeys(
+        get_args(Kind), True
+    )
+
+
+def recorded(name: str) -> Iterator[Picture]:
+    """The pictures of the recorded runs of a demo."""
+    file = RECORD / f"{name.replace('-', '_')}.jsonl"
+    for line in file.read_text(encoding="utf-8").splitlines()[1:] if file.is_file() else ():
+        yield from map(read_picture, json.loads(line).get("pictures", ()))
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_demo_s_pictures_speak_chinese(name: str):
+    demo = find(name)
+    assert demo.path.parent == DEMOS
+    told = demo_words(demo, "zh")
+    missing: set[str] = set()
+
+    def noted(text: str) -> str:
+        known = told.picture(text) != text or text in told.pictures
+        if not known and not re.fullmatch(r"(rank|stage) \d+", text):
+            missing.add(text)
+        return told.picture(text)
+
+    for picture in recorded(name):
+        title = in_words(picture, noted).title
+        assert re.search("[\u4e00-\u9fff]", title), title
+        assert cell_len(title) <= 60
+    assert not missing
