@@ -64,7 +64,7 @@ def demo(
     topic: Topics = None,
     show: Annotated[bool, typer.Option("--show", help="Print the source, run nothing.")] = False,
     svg: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write timelines and pictures as one SVG file.")
+        Path | None, typer.Option(metavar="FILE", help="Write all pictures as one SVG file.")
     ] = None,
     trace: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the timeline for Perfetto.")
