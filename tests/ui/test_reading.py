@@ -59,6 +59,8 @@ def test_the_numbers_of_the_draw_are_put_into_the_formula(shipped: Bank, lang: L
     values = ask(shelf.questions()["number"], 0).values
     p, m = values["p"], values["m"]
     assert f"  (p − 1) / (m + p − 1) = ({p} − 1) / ({m} + {p} − 1) = 0." in shown
+    # A slip is worked in the same way.
+    assert f"- (p − 1) / m = ({p} − 1) / {m} = " in shown
     # What a calculator works out is told in words, with its own sum; the result is the answer.
     idle = drawn(whole(shipped.questions["pp/zb-h1-idle"], lang), 200).splitlines()
     assert "  A − B = 90 − 42 = 48 ms" in idle

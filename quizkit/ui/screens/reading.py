@@ -1,6 +1,7 @@
 """The bank as a reader sees it: one question whole, and the terms."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from rich.console import Group, RenderableType
 from rich.text import Text as Line
@@ -107,7 +108,9 @@ def _key(asked: Asked, lang: Lang, plain: bool) -> Iterable[RenderableType]:
                 yield _title("traps", lang)
             for trap in question.traps:
                 forgot = asked.fill(trap.forgot, lang)
-                yield prose(f"- `{slip(trap.formula, asked)}`{colon(lang)}{forgot}", plain)
+                yield prose(
+                    f"- `{_slipped(trap.formula, asked, lang)}`{colon(lang)}{forgot}", plain
+                )
         case Order():
             yield _title("answer", lang)
             for index, step in enumerate(question.steps, start=1):
@@ -133,6 +136,14 @@ def _key(asked: Asked, lang: Lang, plain: bool) -> Iterable[RenderableType]:
                 yield prose(f"- {veto.says[lang]}{colon(lang)}{veto.why[lang]}", plain)
         case _:
             raise AssertionError(question.kind)
+
+
+def _slipped(formula: Formula, asked: Asked, lang: Lang) -> str:
+    """A slip worked through as the answer is, where it calls no calculator."""
+    lines: list[str] = []
+    with suppress(FormulaError):
+        lines += worked(formula, asked.values, "", lang)
+    return lines[0] if len(lines) == 1 else slip(formula, asked)
 
 
 def slip(formula: Formula, asked: Asked) -> str:
