@@ -86,7 +86,7 @@ def start(
 
         while words := home(plain):
             code = int(app(words, standalone_mode=False) or 0)
-            if words[0] != "demo":  # whoever leaves the demos comes back here
+            if code or words[0] != "demo":  # whoever leaves the demos, and not by Ctrl-C, is back
                 raise typer.Exit(code)
 
 

@@ -66,6 +66,17 @@ def test_what_a_key_leads_to_leaves_with_its_own_code(tmp_path: Path, terminal) 
     assert at.close() == 130
 
 
+def test_who_leaves_the_demos_is_back_and_ctrl_c_ends_it_all(tmp_path: Path, terminal) -> None:
+    at = terminal(["-m", "quizkit"], 80, 24, QUIZKIT_HOME=str(tmp_path), QUIZKIT_LANG="en")
+    for key in ("q", "\x03"):
+        at.until(FIRST)
+        at.press("d")
+        at.until("Five to start with")
+        at.press(key)
+    assert at.close() == 130
+    assert "Traceback" not in at.raw.decode()
+
+
 def test_piped_or_plain_it_says_all_of_that_in_lines_and_asks_nothing(
     tmp_path: Path, terminal
 ) -> None:
