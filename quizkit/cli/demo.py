@@ -69,6 +69,9 @@ def demo(
     trace: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the timeline for Perfetto.")
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Play the timeline on its clock, then the numbers.")
+    ] = False,
     all_: Annotated[bool, typer.Option("--all", help="Run every demo.")] = False,
     breaks: Annotated[
         bool, typer.Option("--breaks", help="With --all: plant every bug of every demo too.")
@@ -100,7 +103,8 @@ def demo(
 
         raise UsageError("demo_topic_alone")
     if all_ or name is None:
-        _alone(context.args, {"--break": broken, "--show": show, "--svg": svg, "--trace": trace})
+        pictures = {"--svg": svg, "--trace": trace, "--watch": watch}
+        _alone(context.args, {"--break": broken, "--show": show, **pictures})
     if all_:
         if name:
             _alone([name], {})
@@ -116,6 +120,10 @@ def demo(
 
         print_list(demos, topic or (), json, lang, plain)
         return
+    if watch and json:
+        from quizkit.errors import UsageError
+
+        raise UsageError("option_apart", name="--watch", other="--json")
     name = _meant(name, demos, language(lang))
     if usage or show:
         from quizkit.cli.demo_list import print_page, print_source
@@ -129,7 +137,7 @@ def demo(
             from quizkit.cli.demo_run import Request, run_one
 
         request = Request(name, context.args, ranks, broken, device, deadline)
-        raise typer.Exit(run_one(request, demos, json, svg, trace, lang, plain))
+        raise typer.Exit(run_one(request, demos, json, svg, trace, watch, lang, plain))
 
 
 def _meant(name: str, folder: Path | None, lang: Lang) -> str:

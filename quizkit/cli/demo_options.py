@@ -12,7 +12,8 @@ from quizkit.words import say
 # What the command itself takes; named here so that a misspelt one is recognised.
 COMMON = (
     *("--gpus", "--ranks", "--device", "--break", "--deadline", "--show", "--svg", "--trace"),
-    *("--json", "--all", "--breaks", "--topic", "--demos", "--lang", "--plain", "--help"),
+    *("--watch", "--json", "--all", "--breaks", "--topic", "--demos", "--lang"),
+    *("--plain", "--help"),
 )
 
 

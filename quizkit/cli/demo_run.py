@@ -42,6 +42,7 @@ def run_one(
     json: bool,
     svg: Path | None,
     trace: Path | None,
+    watch: bool,
     lang: str | None,
     plain: bool,
 ) -> int:
@@ -64,6 +65,8 @@ def run_one(
                     return INTERRUPTED
                 report = cancelled.report
         try:  # first, as whoever reads the report may stop reading
+            if watch:
+                spoken = _watched(report, spoken, plain)
             _draw(report, demo, svg, trace, spoken)
         finally:
             _tell(report, demo, json, spoken, plain)
@@ -139,6 +142,30 @@ def _tell(report: Report, demo: "Demo", json: bool, lang: Lang, plain: bool) -> 
     from quizkit.ui.terminal.console import console, is_plain
 
     show(console(is_plain(plain)), report, demo, lang, is_plain(plain))
+
+
+def _watched(report: Report, lang: Lang, plain: bool) -> Lang:
+    """Play the timeline, or tell its moments line by line; gives the language spoken by then."""
+    from quizkit.errors import UsageError
+    from quizkit.ui.pictures.chart import charts
+    from quizkit.ui.terminal.console import console, is_plain
+
+    drawn = charts(report.timeline, report.ranks)
+    if not drawn:
+        if report.verdict == "pass":
+            raise UsageError("no_timeline", demo=report.demo)
+        return lang  # the report tells what went wrong
+    if is_plain(plain) or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        from quizkit.ui.screens.watch_screen import told
+
+        for line in told(drawn, lang):
+            print(line)
+        return lang
+    from quizkit.ui.terminal.keys import Keyboard
+    from quizkit.ui.terminal.screen import Screen
+    from quizkit.ui.terminal.watching import watched
+
+    return watched(Screen(console()), Keyboard(), drawn, report.demo, lang)
 
 
 def _draw(report: Report, demo: "Demo", svg: Path | None, trace: Path | None, lang: Lang) -> None:

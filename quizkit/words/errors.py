@@ -139,6 +139,10 @@ WORDS: Words = {
         "zh": "{name} 是开关，后面不带值",
         "en": "{name} is a switch and takes no value",
     },
+    "option_apart": {
+        "zh": "{name} 和 {other} 不能一起用",
+        "en": "{name} and {other} exclude each other",
+    },
     "option_without": {
         "zh": "{name} 要和 {other} 一起用：quizkit demo --help",
         "en": "{name} means something only with {other}: quizkit demo --help",

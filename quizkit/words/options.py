@@ -53,6 +53,7 @@ CHINESE: dict[str, str] = {
     "A run is stopped after so many: 60, or 3 if it is to hang.": "跑多久就停：默认 60 秒，埋了会卡死的 bug 时 3 秒",
     "Print the source, run nothing.": "只打印源码，不运行",
     "Write all pictures as one SVG file.": "把时间线和其他图画成一个 SVG 文件",
+    "Play the timeline on its clock, then the numbers.": "按时钟播放时间线，放完看数字",
     "Write the timeline for Perfetto.": "把时间线写成 Perfetto 能打开的文件",
     "Run every demo.": "把全部 demo 跑一遍",
     "With --all: plant every bug of every demo too.": "和 --all 一起用：每个 demo 的每个 bug 也都埋一遍",

@@ -109,6 +109,28 @@ WORDS: Words = {
     "does_help": {"zh": "列出现在能用的键", "en": "list what can be pressed now"},
     "key_next": {"zh": "下一步", "en": "next"},
     "does_next": {"zh": "做屏幕上说的下一步", "en": "do the next useful thing, as the screen says"},
+    "key_play": {"zh": "播放/暂停", "en": "play/pause"},
+    "does_play": {
+        "zh": "播放或暂停；放完后从头再放",
+        "en": "play or pause; from the start again once at the end",
+    },
+    "key_step": {"zh": "逐步", "en": "step"},
+    "does_step": {
+        "zh": "跳到上一个或下一个操作开始、结束的时刻",
+        "en": "to the moment before or after at which an operation starts or ends",
+    },
+    "key_ends": {"zh": "开头/结尾", "en": "start/end"},
+    "does_ends": {"zh": "跳到开头或结尾", "en": "to the start or to the end"},
+    "key_schedule": {"zh": "下一种调度", "en": "next schedule"},
+    "does_schedule": {
+        "zh": "换看这次运行里的下一种调度",
+        "en": "the next schedule of this run",
+    },
+    "key_leave_watch": {"zh": "看数字", "en": "numbers"},
+    "does_leave_watch": {
+        "zh": "结束播放，看这次运行的检查和数字",
+        "en": "leave; the run's checks and numbers follow",
+    },
     "key_demos": {"zh": "demo", "en": "demos"},
     "does_demos": {
         "zh": "翻看 demo，跑一个，或埋一个 bug",

@@ -187,6 +187,8 @@ WRONG = [
     (["--all", "pipeline"], "pipeline"),
     (["--all", "--break", "no-cooldown"], "--break"),
     (["--svg", "x.svg"], "--svg"),
+    (["--watch"], "--watch"),
+    (["pipeline", "--watch", "--json"], "--watch and --json"),
     (["--microbatches", "8"], "--microbatches"),
     (["pipeline", "--lang", "fr"], "fr"),
 ]
@@ -315,6 +317,29 @@ def test_pictures_are_written_and_only_of_what_was_measured(
     assert done.returncode == 2
     assert "folder.svg" in done.stderr
     assert "every check holds" in done.stdout  # the report of the run is not lost with it
+
+
+@pytest.mark.demo
+def test_a_run_is_played_at_a_terminal_and_told_in_lines_elsewhere(
+    tiny: Path, family, terminal
+) -> None:
+    words = ["ring-attention", "--gpus", "2", "--watch"]
+    told = quizkit(*words)
+    assert told.returncode == 0
+    assert "\n0: rank 0 A0, next on rank 1; rank 1 A1, next on rank 0\n" in told.stdout
+    assert "every check holds" in told.stdout
+    desk = terminal(["-m", "quizkit", "demo", *words], QUIZKIT_LANG="en")
+    desk.until("Space play/pause")
+    desk.press("\x1b[D")
+    desk.until("at 0 of")
+    desk.press("\x1b[C")
+    desk.until("rank 1  A0   0 > [1]")
+    desk.press("q")
+    desk.until("every check holds")
+    assert desk.close() == 0
+    none = quizkit("tiny", "--gpus", "1", "--watch", "--demos", tiny)
+    assert none.returncode == 2
+    assert "nothing to draw" in none.stderr
 
 
 @pytest.mark.demo

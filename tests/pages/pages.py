@@ -30,6 +30,7 @@ WHEN: dict[Lang, dict[State, str]] = {
         "filter": "looking for a demo",
         "riddle": "which check goes red",
         "ran": "after a demo's run",
+        "watch": "playing a timeline",
     },
     "zh": {
         "pick": "单选",
@@ -47,9 +48,10 @@ WHEN: dict[Lang, dict[State, str]] = {
         "filter": "筛选 demo",
         "riddle": "猜哪个检查变红",
         "ran": "demo 跑完",
+        "watch": "播放时间线",
     },
 }
-BESIDE: tuple[State, ...] = ("home", "demos", "filter", "riddle", "ran")
+BESIDE: tuple[State, ...] = ("home", "demos", "filter", "riddle", "ran", "watch")
 """Where no question is asked: a key of any time has the same meaning there, where it has one."""
 ALWAYS: dict[Lang, str] = {"en": "any time", "zh": "随时"}
 ASKED: dict[Lang, str] = {"en": "a question", "zh": "答题"}

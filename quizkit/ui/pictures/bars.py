@@ -55,7 +55,7 @@ def _folded(chart: Chart, room: int, blocks: int, lang: Lang) -> tuple[Picture, 
         ("lab.timeline_unnumbered", named),
     )
     said = tuple(say(key, lang, blocks=blocks) for key, fine in notes if not fine)
-    return Picture(tuple(lines), said), named
+    return Picture(tuple(lines), said, columns, wide), named
 
 
 def _unit(chart: Chart, room: int) -> Fraction | None:

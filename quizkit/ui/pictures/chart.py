@@ -46,10 +46,16 @@ def kind(name: str) -> str:
 
 
 def colour(name: str, kinds: Sequence[str], colours: int) -> int:
-    """Which of so many colours an operation has: forwards and backwards always the same."""
+    """Which of so many colours an operation has: forwards and backwards always the same.
+
+    Where there is only one other kind, its operations are told apart by their numbers.
+    """
     what = kind(name)
     if what in _USUAL:
         return _USUAL.index(what)
+    number = re.search(r"\d+", name)
+    if [what] == [*kinds] and number:  # of one kind all: which of them goes where is what one sees
+        return int(number[0]) % colours
     others = [each for each in kinds if each not in _USUAL]
     return len(_USUAL) + others.index(what) % (colours - len(_USUAL))
 

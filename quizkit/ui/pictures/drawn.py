@@ -20,3 +20,7 @@ class Picture:
 
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
+    columns: int = 0
+    """Columns of the whole schedule, all blocks together; 0 where times have no columns."""
+    wide: int = 0
+    """Columns of one block, which the lines go through one block after the other."""

@@ -23,7 +23,8 @@ def shares(chart: Chart, width: int, lang: Lang) -> Picture | None:
     ]
     lines.append((Stretch(" " * (len(names[0]) + 1) + axis(0.0, chart.span, None, columns)),))
     per = f"{chart.span / columns:.4g}"
-    return Picture(tuple(lines), (say("lab.timeline_shares", lang, span=per, idle=IDLE),))
+    note = say("lab.timeline_shares", lang, span=per, idle=IDLE)
+    return Picture(tuple(lines), (note,), columns, columns)
 
 
 def _most(row: Row, span: float, columns: int) -> list[Stretch]:

@@ -238,9 +238,13 @@ def painted(line: Line, chart: Chart) -> Text:
     """A line of a picture in the colours of its operations."""
     text = Text(no_wrap=True)
     for span in line:
-        style = f"black on {_BARS[colour(span.of, chart.kinds, len(_BARS))]}" if span.of else ""
-        text.append(span.text, style)
+        text.append(span.text, bar_style(span.of, chart))
     return text
+
+
+def bar_style(name: str, chart: Chart) -> str:
+    """The colours of an operation; of none for what is no operation."""
+    return f"black on {_BARS[colour(name, chart.kinds, len(_BARS))]}" if name else ""
 
 
 def _error(report: Report, words: DemoWords, lang: Lang) -> Iterator[RenderableType]:

@@ -13,6 +13,7 @@ from typing import Literal
 from quizkit.words import Lang, say
 
 State = Literal[
+    "watch",
     "pick", "tick", "rubric", "order", "line", "review", "type", "compose", "verdict", "page",
     "home", "demos", "filter", "riddle", "ran",
 ]  # fmt: skip
@@ -92,13 +93,24 @@ KEYMAP: tuple[Binding, ...] = (
     Binding("leave", "leave_it", ("ran",), ("enter", "space", "escape"), "Enter"),
     Binding("leave", "leave_it", ("riddle",), ("escape",), "Esc"),
     Binding("plant", "plant", ("demos", "ran"), ("b",), "b"),
-    Binding("toggle", "toggle", (*_ALL, "page", *_BESIDE), ("t",), "t", chord="c-t", line=":t"),
+    Binding("play", "play", ("watch",), ("space",), "Space"),
+    Binding("back", "step", ("watch",), ("left",), "←/→"),
+    Binding("on", "step", ("watch",), ("right",), "←/→"),
+    Binding("first", "ends", ("watch",), ("home",), "Home/End"),
+    Binding("last", "ends", ("watch",), ("end",), "Home/End"),
+    Binding("schedule", "schedule", ("watch",), ("n", "tab"), "n"),
+    Binding("quit", "leave_watch", ("watch",), ("q", "escape"), "q"),
+    Binding(
+        "toggle", "toggle", (*_ALL, "page", *_BESIDE, "watch"), ("t",), "t", chord="c-t", line=":t"
+    ),
     Binding("sure", "sure", _ASKING, ("!",), "!", chord="c-]", line=":!"),
     Binding("flag", "flag", _ALL, ("f",), "f", chord="c-x", line=":f"),
     Binding("undo", "undo", _ALL, ("u",), "u", chord="c-o", line=":u"),
     Binding("undo", "before", ("page",), ("u", "left"), "u/←"),
     Binding("skip", "skip", (*_ASKING, "page"), ("s",), "s", chord="c-s", line=":s"),
-    Binding("help", "help", (*_ALL, "page", *_BESIDE), ("?",), "?", chord="c-g", line=":?"),
+    Binding(
+        "help", "help", (*_ALL, "page", *_BESIDE, "watch"), ("?",), "?", chord="c-g", line=":?"
+    ),
     Binding("quit", "quit", (*_ALL, "page", *_BESIDE), ("q",), "q", chord="c-q", line=":q"),
 )
 
