@@ -79,7 +79,9 @@ def text(found: Sheet) -> str:
     lang = found.lang
     blocks = [f"# quizkit · {say('sheet.title', lang)}", f"## {say('sheet.formulas', lang)}"]
     blocks.append("\n".join(f"{n}. {each}" for n, each in enumerate(found.formulas, 1)))
-    blocks += [found.letters, f"## {say('sheet.pictures', lang)}"]
+    blocks.append(found.letters)
+    if found.pictures:
+        blocks.append(f"## {say('sheet.pictures', lang)}")
     for each in found.pictures:
         blocks += [f"**{each.title}**", *(_letters(chart, lang) for chart in each.charts)]
         blocks.append(each.source)
@@ -100,7 +102,7 @@ def printed(found: Sheet) -> str:
         f'<p class="letters">{escape(found.letters)}</p>',
         f"<h2>{say('sheet.conventions', lang)}</h2>",
         f'<div class="two">{_listed("ul", found.conventions)}</div>',
-        f'<h2 class="page">{say("sheet.pictures", lang)}</h2>',
+        f'<h2 class="page">{say("sheet.pictures", lang)}</h2>' if found.pictures else "",
         *(f"<figure>{each.strip()}</figure>" for each in drawn),
     ]
     spoken = "zh-Hans" if lang == "zh" else "en"

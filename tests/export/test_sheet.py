@@ -101,6 +101,12 @@ def test_ten_formulas_three_pictures_and_the_conventions(lang: Lang):
     assert not re.search(r"(?m)^\S*/\S*-\S* ", told)  # no slug, no paragraph of a question
 
 
+def test_without_a_record_no_picture_is_promised():
+    found = sheet(glossary(QUESTIONS, []), lambda _: None, "en")
+    assert found.pictures == []
+    assert "Three pictures" not in text(found) + printed(found)
+
+
 def lines(source: str, columns: int) -> int:
     """How many lines it takes: a Chinese letter is two columns wide."""
     bare = re.sub(r"\\frac|\\|[*${}]", "", source)
