@@ -279,7 +279,10 @@ class Prover:
         return replace(shown, beside=self._beside(question, shown))
 
     def _beside(self, question: Question, shown: ProofView) -> tuple[ProofView, ...]:
-        """The runs of other rows that have been made before, or were recorded."""
+        """The runs of other rows that have been made before, or were recorded, where options or
+        points may need one to be decided: a number is compared with one run."""
+        if shown.parts is None:
+            return ()
         demo, here = self.demos[shown.demo.name], shown.bindings
         found: list[ProofView] = []
         for row in rows(question):

@@ -187,6 +187,12 @@ def test_what_the_author_wrote_stands_in_place_of_what_is_made_of_the_claim():
     assert "not 4 blocks" not in shown
 
 
+def test_what_is_read_out_is_not_cut():
+    moment = answered("pp/gpipe-or-1f1b")
+    assert "…" in told(moment)
+    assert "…" not in told(moment, plain=True)
+
+
 @pytest.mark.parametrize("width", [40, 60, 100])
 @pytest.mark.parametrize("lang", LANGS)
 def test_no_line_is_wider_than_the_terminal(lang: Lang, width: int):

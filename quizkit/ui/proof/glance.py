@@ -22,6 +22,10 @@ from quizkit.ui.screens.parts import WRONG, pairs, rule, short
 from quizkit.ui.screens.report_screen import options, pictures
 from quizkit.words import Lang, say
 
+_AROUND = 3  # lines of a picture beside those of its ranks: a blank one, its title, its axis
+_UNCUT = 10_000
+"""Columns of a line, and lines, where all is read out and nothing has to fit."""
+
 ROWS = 17
 """Lines that a glance may take: 24, less its title, the standing, the footer and the cursor's."""
 
@@ -33,14 +37,15 @@ def glance(moment: Moment, width: int, plain: bool = False) -> list[RenderableTy
     kept = "" if proof.report.origin == "ran" else "_recorded"
     title = say(f"glance.title{kept}", lang)
     head: list[RenderableType] = [Text(f"\n{title}", "bold") if plain else rule(title)]
-    last = _ending(moment, proof, width)
+    cut = _UNCUT if plain else width
+    last = _ending(moment, proof, cut)
     if proof.judgement.reason:
         reason = say("ui.no_decision", lang, reason=proof.judgement.reason)
         return [*head, Text(reason, WRONG, overflow="fold"), *last]
-    said: list[RenderableType] = [pairs(agreement(moment, proof, width)), Text("")]
-    left = ROWS - _lines(said, width) - _lines(last, width)
+    said: list[RenderableType] = [pairs(agreement(moment, proof, cut)), Text("")]
+    left = _UNCUT if plain else ROWS - _lines(said, width) - _lines(last, width)
     settings = contrast(moment, proof, width, left - len(moment.asked.order))
-    body = rows(moment, proof, plain, width, left - _lines(settings, width), not settings)
+    body = rows(moment, proof, plain, cut, left - _lines(settings, width), not settings)
     body += settings
     drawn = _drawn(proof, width, lang, left - _lines(body, width))
     return [*head, *said, *body, *drawn, *last]
@@ -59,6 +64,8 @@ def _lines(parts: Sequence[RenderableType], width: int) -> int:
 
 def _drawn(proof: ProofView, width: int, lang: Lang, room: int) -> list[RenderableType]:
     """The timelines that the numbers are about, or the first, if there is room for all of it."""
+    if room < proof.report.ranks + _AROUND:
+        return []
     every = telling(charts(proof.report.timeline, proof.report.ranks), proof)
     for some in (every, every[:1]):
         drawn = [*pictures(some, width, lang)]

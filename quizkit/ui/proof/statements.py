@@ -92,9 +92,10 @@ def listed(
 
 def in_lines(sentence: str, width: int, most: int) -> list[str]:
     """The sentence in as many lines at most, the last of them cut where it goes on."""
-    first, *rest = inline(" ".join(sentence.split()), True).wrap(Console(), width)
-    if most == 1 or not rest:
-        return [short(inline(sentence, True), width).plain]
+    text = inline(" ".join(sentence.split()), True)
+    if most == 1 or text.cell_len <= width:
+        return [short(text, width).plain]
+    first, *rest = text.wrap(Console(), width)
     more = " ".join(each.plain.strip() for each in rest)
     return [first.plain.rstrip(), short(Text(more), width).plain]
 
