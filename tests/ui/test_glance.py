@@ -20,7 +20,7 @@ from quizkit.bank.reader import Bank
 from quizkit.errors import LabError
 from quizkit.lab.catalogue import catalogue
 from quizkit.lab.excerpt import excerpt
-from quizkit.lab.report import Report, Setting
+from quizkit.lab.report import Failure, Report, Setting
 from quizkit.paths import QUESTIONS
 from quizkit.proof.kept import shipped
 from quizkit.proof.prove import Prover
@@ -210,6 +210,16 @@ def test_what_the_author_wrote_stands_in_place_of_what_is_made_of_the_claim():
     shown = told(replace(moment, proof=replace(moment.proof, shows=shows)))
     assert "four would have been held" in shown
     assert "not 4 blocks" not in shown
+
+
+def test_of_a_run_that_hung_it_is_said_where_each_rank_stood():
+    proof = shelf.proof(shelf.asked("single"))
+    stack = '  File "/x/demos/ring_attention.py", line 7, in main\n    barrier()'
+    failure = Failure(None, "rank 1 waited for ever", (stack, None))
+    hung = replace(proof, report=replace(proof.report, outcome="hung", error=failure))
+    shown = told(judged("single", proof=hung))
+    assert "So: rank 1 waited for ever\nrank 0 was at ring_attention.py, line 7: barrier()" in shown
+    assert "So: " not in told(judged("single", proof=proof))
 
 
 def test_what_is_read_out_is_not_cut():

@@ -25,8 +25,14 @@ def planted(proof: ProofView, lang: Lang, width: int) -> list[RenderableType]:
         kept = [line.strip() for line in code.split("\n") if line.strip()][:_MOST]
         label = say(f"glance.{'right' if sign == '-' else 'wrong'}", lang)
         parts += [_styled(f"{label}{colon(lang)}{line}", style, width) for line in kept]
-    told = [short(Text(sentence), width) for sentence in _came_of_it(report, words, lang)]
-    return [*parts, *told, Text("")]
+    return [*parts, *_came_of_it(report, words, lang, width), Text("")]
+
+
+def ending(proof: ProofView, lang: Lang, width: int) -> list[RenderableType]:
+    """How a run ended that did not finish, where nothing else says it."""
+    if proof.report.error is None:
+        return []
+    return [Text(""), *_came_of_it(proof.report, demo_words(proof.demo, lang), lang, width)]
 
 
 def _styled(line: str, style: str, width: int) -> Text:
@@ -35,7 +41,7 @@ def _styled(line: str, style: str, width: int) -> Text:
     return text
 
 
-def _came_of_it(report: Report, words: DemoWords, lang: Lang) -> list[str]:
+def _came_of_it(report: Report, words: DemoWords, lang: Lang, width: int) -> list[Text]:
     """How it ended, and where ranks stood then; or the checks that failed."""
     did = say("glance.did", lang)
     if report.error is not None:
@@ -44,15 +50,11 @@ def _came_of_it(report: Report, words: DemoWords, lang: Lang) -> list[str]:
         for rank, frame in [(n, each) for n, each in enumerate(frames) if each][:_RANKS]:
             file, line, code = frame
             told.append(f"{say('ui.rank_at', lang, rank=rank, file=file, line=line)} {code}")
-        return told
+        return [short(Text(each), width) for each in told]
     failing = [check for check in report.checks if not check.holds][:_RANKS]
+    values = (in_unit(check.measured, "", lang) for check in failing)
+    names = (words.check(check.name) for check in failing)
     return [
-        say(
-            "glance.check",
-            lang,
-            did=did,
-            name=words.check(check.name),
-            measured=in_unit(check.measured, "", lang),
-        )
-        for check in failing
+        short(Text(say("glance.check", lang, did=did, name=name, measured=value)), width)
+        for name, value in zip(names, values, strict=True)
     ]

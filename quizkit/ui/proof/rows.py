@@ -11,7 +11,7 @@ from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
 from quizkit.ui.proof.bearing import sentences
 from quizkit.ui.proof.filled import filled
-from quizkit.ui.proof.planted import planted
+from quizkit.ui.proof.planted import ending, planted
 from quizkit.ui.proof.statements import listed, options, points
 from quizkit.ui.screens.parts import WRONG, colon, short
 from quizkit.ui.text.inline import inline
@@ -27,9 +27,12 @@ def rows(
     match moment.question:
         case Choice():
             found = options(moment, proof)
-            return listed(found, lang, plain, width, room if numbers else len(found))
+            end = ending(proof, lang, width)
+            left = room - len(end) if numbers else len(found)
+            return listed(found, lang, plain, width, left) + end
         case Essay():
-            return listed(points(moment, proof), lang, plain, width, room)
+            end = ending(proof, lang, width)
+            return listed(points(moment, proof), lang, plain, width, room - len(end)) + end
         case Bug():
             bug = planted(proof, lang, width)
             left = room - len(bug)
