@@ -1,10 +1,11 @@
-"""Makes the README's picture from a real session on a real pseudo-terminal.
+"""Makes the README's pictures from real sessions on a real pseudo-terminal.
 
-python tests/picture/make.py tests/picture/study.svg
+python tests/picture/make.py tests/picture/study.svg tests/picture/watch.svg
 
-Nothing is drawn by hand: a question is answered, its proof is run, and what then stands on the
-terminal is written as SVG, cell by cell. So that it fits a first screen only the question, the
-answers and the timelines are shown; a row of dots stands for what is left out.
+Nothing is drawn by hand: what stands on the terminal is written as SVG, cell by cell. For study.svg
+a question is answered and its proof is run; so that it fits a first screen only the question, the
+answers and the numbers are shown, and a row of dots stands for what is left out. For watch.svg a
+demo's timeline is played and stopped on its way.
 """
 
 import contextlib
@@ -47,7 +48,7 @@ FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Noto Sans Mono CJK 
 
 
 QUESTION, ASKED, DRAWN = "pp/bubble-share", "share of the whole step", {"p": 4, "m": 8}
-SHOWN = (("4 stages", "Trap"), ("The run", "The demo's own checks"), ("You predicted", "Wrong"))
+SHOWN = (("4 stages", "Trap"), ("The run", "run now"))
 """From the row that begins so to the next one that begins so, which is left out."""
 MOSTLY_SAID = "3/8"  # the overhead over ideal compute: another convention than the one asked for
 
@@ -64,51 +65,91 @@ def _drawn(question: Question, seed: int) -> Mapping[str, Number]:
     return ask(question, turn.seed).values
 
 
-def session() -> pyte.Screen:
-    """Answer one question with what most people say, run its proof, keep the screen."""
-    screen = pyte.Screen(COLUMNS, LINES)
-    stream = pyte.ByteStream(screen)
-    with tempfile.TemporaryDirectory() as home:
-        command = f"-m quizkit study --topic pp --kind numeric --lang en --limit 12 --seed {seed()}"
-        child = pexpect.spawn(
+class Terminal:
+    """A quizkit command on a pseudo-terminal of its own, until the context ends."""
+
+    def __init__(self, command: str, lines: int, home: str) -> None:
+        self.screen = pyte.Screen(COLUMNS, lines)
+        self._stream = pyte.ByteStream(self.screen)
+        self._child = pexpect.spawn(
             sys.executable,
-            [*map(str, command.split())],
+            ["-m", "quizkit", *command.split()],
             cwd=str(ROOT),
-            dimensions=(LINES, COLUMNS),
+            dimensions=(lines, COLUMNS),
             env=os.environ | {"QUIZKIT_HOME": home, "TERM": "xterm-256color", "LANG": "C.UTF-8"},
             timeout=30,
         )
+        self.press = self._child.send
         # prompt_toolkit asks where the cursor is, and waits for the answer.
-        screen.write_process_input = child.send  # pyright: ignore[reportAttributeAccessIssue]
+        self.screen.write_process_input = self.press  # pyright: ignore[reportAttributeAccessIssue]
 
-        def until(text: str) -> None:
-            limit = time.monotonic() + 30
-            while text not in "\n".join(screen.display):
-                if time.monotonic() > limit:
-                    raise TimeoutError("\n".join(screen.display))
-                try:
-                    stream.feed(child.read_nonblocking(65536, timeout=0.2))
-                except pexpect.TIMEOUT:
-                    continue
+    @property
+    def text(self) -> str:
+        """What stands there, its words one space apart."""
+        return " ".join(" ".join(self.screen.display).split())
 
-        def settle() -> None:
+    def until(self, text: str) -> None:
+        """Wait for these words."""
+        limit = time.monotonic() + 30
+        while text not in self.text:
+            if time.monotonic() > limit:
+                raise TimeoutError("\n".join(self.screen.display))
             with contextlib.suppress(pexpect.TIMEOUT):
-                while True:  # the page may come in several pieces
-                    stream.feed(child.read_nonblocking(65536, timeout=0.3))
+                self._stream.feed(self._child.read_nonblocking(65536, timeout=0.2))
 
-        until("Enter hand in")
-        settle()
-        while ASKED not in " ".join(" ".join(screen.display).split()):
-            child.send("\x13")  # skip: others stand before it in the reading order
-            settle()
-        child.send(f"{MOSTLY_SAID}\r")
-        until("go on")
-        child.send("p")
-        until("The run bears out the right answer")
-        settle()
-        child.send("q")
-        child.close()
-    return screen
+    def settle(self) -> None:
+        """Wait for the rest of a page that comes in several pieces."""
+        with contextlib.suppress(pexpect.TIMEOUT):
+            while True:
+                self._stream.feed(self._child.read_nonblocking(65536, timeout=0.3))
+
+    def close(self) -> None:
+        """Quit."""
+        self.press("q")
+        self._child.close()
+
+
+def study() -> str:
+    """Answer one question with what most people say, run its proof, keep the screen."""
+    with tempfile.TemporaryDirectory() as home:
+        options = f"--topic pp --kind numeric --lang en --limit 12 --seed {seed()}"
+        desk = Terminal(f"study {options}", LINES, home)
+        desk.until("Enter hand in")
+        desk.settle()
+        while ASKED not in desk.text:
+            desk.press("\x13")  # skip: others stand before it in the reading order
+            desk.settle()
+        desk.press(f"{MOSTLY_SAID}\r")
+        desk.until("go on")
+        desk.press("p")
+        desk.until("run now")
+        desk.settle()
+        desk.close()
+    title = "quizkit study: an answer and the run that decides it"
+    return svg(desk.screen, shown([*desk.screen.display]), title)
+
+
+def watch() -> str:
+    """Play ring attention, and stop before the last hop of each block."""
+    with tempfile.TemporaryDirectory() as home:
+        desk = Terminal("demo ring-attention --gpus 4 --lang en --watch", 24, home)
+        desk.until("Space play/pause")
+        desk.press("\x1b[D")
+        desk.until("at 0 of")
+        desk.press("\x1b[C" * 3)
+        desk.until("rank 0 A1")
+        desk.settle()
+        kept = svg(desk.screen, [*range(_used(desk.screen))], "quizkit demo ring-attention --watch")
+        desk.close()
+    return kept
+
+
+def _used(screen: pyte.Screen) -> int:
+    """Rows down to the last with something in it."""
+    return 1 + max(row for row, line in enumerate(screen.display) if line.strip())
+
+
+PICTURES = {"study.svg": study, "watch.svg": watch}
 
 
 def shown(lines: list[str]) -> list[int]:
@@ -122,11 +163,9 @@ def shown(lines: list[str]) -> list[int]:
     return rows
 
 
-def svg(screen: pyte.Screen) -> str:
-    """The screen as one picture; runs of equal style become one text each."""
-    rows = shown([*screen.display])
+def svg(screen: pyte.Screen, rows: list[int], title: str) -> str:
+    """These rows of a screen as one picture; runs of equal style become one text each."""
     width, height = COLUMNS * CELL + 24, len(rows) * LINE + 24
-    title = "quizkit study: an answer and the run that decides it"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"'
         f' font-family="{escape(FONTS)}" font-size="14" role="img" aria-label="{title}">',
@@ -161,4 +200,5 @@ def svg(screen: pyte.Screen) -> str:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(svg(session()), encoding="utf-8")
+    for file in map(Path, sys.argv[1:]):
+        file.write_text(PICTURES[file.name](), encoding="utf-8")

@@ -1,11 +1,11 @@
-"""The README's picture is what a session of today looks like, but for dates and seconds."""
+"""The README's pictures are what sessions of today look like, but for dates and seconds."""
 
 import re
 from html import unescape
 from pathlib import Path
 
 import pytest
-from make import session, svg
+from make import PICTURES
 
 pytestmark = pytest.mark.demo
 
@@ -17,6 +17,7 @@ def said(picture: str) -> list[str]:
     return [re.sub(r"ranks, .*", "ranks", text) for text in masked]
 
 
-def test_the_picture_is_true():
-    stored = (Path(__file__).parent / "study.svg").read_text(encoding="utf-8")
-    assert said(stored) == said(svg(session()))
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_picture_is_true(name: str):
+    stored = (Path(__file__).parent / name).read_text(encoding="utf-8")
+    assert said(stored) == said(PICTURES[name]())
