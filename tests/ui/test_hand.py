@@ -12,6 +12,7 @@ from quizkit.ui.terminal.draft import Draft
 from quizkit.ui.terminal.hand import Hand
 from quizkit.ui.terminal.keys import Keyboard
 from quizkit.ui.terminal.screen import Screen
+from quizkit.ui.terminal.view import View
 
 from . import shelf
 
@@ -32,7 +33,7 @@ def test_ctrl_c_before_a_key_is_waited_for_ends_the_line_of_the_prompt():
     ends = os.openpty()
     with os.fdopen(ends[0]), os.fdopen(ends[1]) as keys:
         moment = Moment("question", shelf.asked("bug"), "en", 1, 1)
-        hand = Hand(screen, Keyboard(keys, keys), moment)
+        hand = Hand(View(screen), Keyboard(keys, keys), moment)
         with pytest.raises(KeyboardInterrupt):
             hand.press("line", Draft(), 5, "line> ")
     assert terminal.getvalue().endswith("line> \n")

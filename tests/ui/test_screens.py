@@ -114,42 +114,13 @@ def test_plain_words_are_joined_as_their_language_joins_them():
     assert "grade 2: hard, next on 2026-03-01" in english
 
 
-def test_what_is_asked_next_can_be_understood():
-    told, asked = "A note says that both halves of a step take as long as each other.", "Is it so?"
-    long = " ".join(["Given a pipeline of four stages, how long does a step take?"] * 4)
-    points = "- three forwards, then three backwards;\n" * 5 + "- how long is a step?"
-
-    def following(*paragraphs: str) -> str:
-        prompt = Text(*["\n\n".join(paragraphs)] * 2)
-        after = replace(shelf.questions()["single"], prompt=prompt)
-        shown = drawn(verdict_screen(judged("single", followup=ask(after, 1)), 80))
-        return " ".join(shown.split("An interviewer might go on")[1].split())
-
-    assert f"{told} {asked}" in following(told, asked)
-    assert told in following(told, f"Stages are alike and {long[:116]}")  # English takes more room
-    assert told not in following(told, long)
-    assert "steals time" in following('A note: "Each message steals time."', long)
-    assert "Count:" in following("Count:", points)  # a list is nothing without what it lists
-    assert following(asked).startswith(asked)
-
-
 def test_after_a_miss_what_is_easier_is_not_what_an_interviewer_would_go_on_to():
     easier = ask(replace(shelf.questions()["single"], level=1), 1)
     alike = ask(shelf.questions()["single"], 1)
-    down, on = "Next, a step down", "An interviewer might go on"
+    down, on = "Next, a step down", "Next: what an interviewer would ask"
     for given, after, told in ((0, easier, down), (0, alike, on), (1, easier, on)):
         shown = drawn(verdict_screen(judged("single", given=[given], followup=after), 80))
         assert (down in shown, on in shown) == (told == down, told == on)
-
-
-def test_what_is_asked_next_has_its_numbers():
-    number = shelf.questions()["number"]
-    assert isinstance(number, Numeric)
-    shown = drawn(verdict_screen(judged("single", followup=ask(number, 1)), 80))
-    prompt = shown.split("An interviewer might go on")[1]
-    stages = re.search(r"(\d+) stages", prompt)
-    assert stages
-    assert int(stages[1]) in number.params["p"]
 
 
 def test_a_letter_of_the_explanation_is_given_its_number():
@@ -673,6 +644,26 @@ def test_a_claim_is_shown_with_its_values_and_not_with_what_lies_around_them():
     }
     for claim, values in shown.items():
         assert put_in(parse(claim), names) == values
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_sure_and_wrong_is_said_at_the_head_of_the_verdict(lang: Lang):
+    for given, sure, told in ((0, True, True), (0, None, False), (1, True, False)):
+        shown = drawn(verdict_screen(judged("single", lang, given=[given], sure=sure), 100), 100)
+        assert (say("ui.sure_wrong", lang) in shown) is told
+        assert (say("ui.sure_wrong_note", lang)[:20] in shown) is told
+    moment = judged("single", lang, sure=True)
+    not_known = replace(moment, given=None, verdict=grade(moment.asked, None))
+    assert say("ui.sure_wrong", lang) not in drawn(verdict_screen(not_known, 100), 100)
+
+
+@pytest.mark.parametrize("name", shelf.KINDS)
+def test_the_verdict_comes_before_the_question(name: str):
+    shown = drawn(verdict_screen(judged(name), 80))
+    prompt = shelf.questions()[name].prompt["en"].split()[0]
+    at = [shown.index(each) for each in ("\nWhy\n", "The question ---")]
+    assert at == sorted(at)
+    assert prompt in shown[at[1] :]
 
 
 @pytest.mark.parametrize("lang", LANGS)

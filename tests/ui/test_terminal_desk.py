@@ -17,7 +17,8 @@ COLOUR = re.compile(rb"\x1b\[(?:[\d;]*;)?(?:3[0-79]|4[0-79]|9\d|10\d|[34]8;[\d;]
 DRIVER = Path(__file__).parent / "driver.py"
 
 
-SOMETIMES = ("assume", "right", "prove", "full", "why", "say")  # only where they lead somewhere
+# Only where they lead somewhere.
+SOMETIMES = ("assume", "right", "prove", "full", "why", "say", *keymap.SCROLLING)
 
 
 def footer_is_whole(text: str, state: keymap.State, lang: Lang, last: int) -> bool:

@@ -11,6 +11,7 @@ from typing import TextIO
 from rich.console import RenderableType
 from rich.text import Text
 
+from quizkit.bank.model import Choice
 from quizkit.tutor.desk import Command, Given, Moment, Page, Summary
 from quizkit.ui.lines.line_asking import LineAsking
 from quizkit.ui.lines.lines import Lines
@@ -75,7 +76,9 @@ class LineDesk:
         first = before.phase == "question"
         parts: list[RenderableType] = []
         if first:
-            parts += [*recap(moment, True), *outcome(moment, True), *explanation(moment, True)]
+            # Of a choice the verdict tells every option that counts.
+            parts += [] if isinstance(moment.question, Choice) else recap(moment, True)
+            parts += [*outcome(moment, True), *explanation(moment, True)]
         if moment.why and (first or not before.why):
             parts += why(moment, True)
         if moment.say and (first or not before.say):

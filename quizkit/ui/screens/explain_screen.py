@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -12,44 +11,18 @@ from quizkit.bank.formula import FormulaError
 from quizkit.bank.model import Choice, Essay, Numeric, Option, Question
 from quizkit.bank.model import Text as Said
 from quizkit.tutor.desk import Moment
-from quizkit.tutor.stem import stem
 from quizkit.ui.screens.parts import below, colon, numbered, section
-from quizkit.ui.terminal.draft import Draft
 from quizkit.ui.text.inline import inline
 from quizkit.ui.text.markup import prose
 from quizkit.words import Lang, say
 
-# Columns: "is that right?" says nothing without what went before. English takes more for as much.
-_LEANS: dict[Lang, int] = {"zh": 120, "en": 180}
-# A sentence to be judged: "is the note right?" says nothing without it.
-_QUOTED = re.compile(r"“[^”]{8,}”|\"[^\"]{16,}\"")
-
 
 def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
-    """Why the answer is what it is; what speaks against the learner's own comes first."""
+    """Why the answer is what it is."""
     text = prose(moment.asked.fill(moment.question.explain, moment.lang), plain)
     values = ", ".join(f"{name} = {value}" for name, value in _letters(moment))
     told = [Text(say("ui.letters", moment.lang, values=values), "dim")] if values else []
-    return [
-        *_against(moment, plain),
-        *section(say("ui.explain", moment.lang), *told, text),
-    ]
-
-
-def _against(moment: Moment, plain: bool) -> list[RenderableType]:
-    """Why the wrong options that were picked are wrong."""
-    question = moment.question
-    if not isinstance(question, Choice) or moment.why:
-        return []
-    # The verdict above has named its misconception: once is enough.
-    above = moment.verdict.myth if moment.verdict else None
-    picked = [(index, question.options[index]) for index in Draft(moment.given).picked]
-    rows = [
-        _why_option(moment, index, option, plain, above)
-        for index, option in picked
-        if option.why and not option.correct
-    ]
-    return [Text(""), *rows] if rows else []
+    return section(say("ui.explain", moment.lang), *told, text)
 
 
 def _letters(moment: Moment) -> Iterator[tuple[str, str]]:
@@ -120,30 +93,18 @@ def spoken(moment: Moment, plain: bool) -> list[RenderableType]:
 
 
 def followup(moment: Moment, plain: bool) -> list[RenderableType]:
-    """What an interviewer would ask next, and where the answer can be read up."""
+    """That a question follows from this one, which is asked next; and where to read up."""
     parts: list[RenderableType] = []
     if moment.why and moment.question.sources:
         sources = [Text(source, overflow="fold") for source in moment.question.sources]
         parts += section(say("ui.sources", moment.lang), *sources)
     if moment.followup:
-        asks = _asks(stem(moment.followup, moment.lang).prompt, moment.lang)
         missed = moment.verdict is not None and not moment.verdict.right
         easier = moment.followup.question.level < moment.question.level
         key = "ui.step_down" if missed and easier else "ui.followup"
-        parts += section(say(key, moment.lang), prose(asks, plain))
+        style = "" if plain else "cyan"
+        parts += [Text(""), Text(say(key, moment.lang), style, overflow="fold")]
     return parts
-
-
-def _asks(prompt: str, lang: Lang) -> str:
-    """The end of a prompt, where the question is, and what so short a question leans on."""
-    *before, end = prompt.strip().split("\n\n")
-    while before and (
-        cell_len(end) < _LEANS[lang]
-        or before[-1].endswith((":", "："))
-        or _QUOTED.search("".join(before))
-    ):
-        end = f"{before.pop()}\n\n{end}"
-    return end
 
 
 def named(myth: str, names: Mapping[str, Said], lang: Lang) -> Text:
@@ -157,9 +118,7 @@ def _mistake(what: str, reason: Said, moment: Moment, plain: bool) -> list[Rende
     return [inline(what, plain), below(against)]
 
 
-def _why_option(
-    moment: Moment, index: int, option: Option, plain: bool, above: str | None = None
-) -> RenderableType:
+def _why_option(moment: Moment, index: int, option: Option, plain: bool) -> RenderableType:
     lang = moment.lang
     place = moment.asked.order.index(index)
     word = say("ui.option_right" if option.correct else "ui.option_wrong", lang)
@@ -167,7 +126,7 @@ def _why_option(
     if option.why:
         line.append(colon(lang), "default")
         line.append_text(inline(moment.asked.fill(option.why, lang), plain, "default"))
-    if option.myth and option.myth != above:
+    if option.myth:
         # Said as what it is: a bare sentence in brackets would read as one more reason.
         label = f" [{say('ui.myth', lang)}{colon(lang)}"
         line.append_text(Text.assemble(label, named(option.myth, moment.names, lang), "]"))

@@ -10,7 +10,8 @@ from quizkit.tutor.desk import Command, Page
 from quizkit.ui.screens.parts import WIDEST, footer, help_screen, rule
 from quizkit.ui.terminal import keymap
 from quizkit.ui.terminal.keys import Keyboard
-from quizkit.ui.terminal.screen import Screen
+from quizkit.ui.terminal.paging import read_through
+from quizkit.ui.terminal.view import View
 from quizkit.ui.text.markup import prose
 from quizkit.words import Lang, say
 
@@ -55,22 +56,25 @@ class _Picture:
                 yield from pictures([chart], min(options.max_width, WIDEST), self._lang)
 
 
-def read_page(screen: Screen, keyboard: Keyboard, page: Page) -> Command:
+def read_page(view: View, keyboard: Keyboard, page: Page) -> Command:
     """Show it, and what is to happen next."""
     idle = (*(() if page.skips else ("skip",)), *(() if page.back else ("undo",)))
+    foot = [Text(""), footer("page", page.lang, 0, idle)]
+    view.open((page.title, page.number))
     with keyboard:
         while True:
-            shown = page_screen(page, plain=False)
-            screen.paint(shown, Text(""), footer("page", page.lang, 0, idle))
+            view.paint([page_screen(page, plain=False)], foot, page.lang)
             key = keyboard.read()
             if key == "eof":
                 return Command("quit")
             match keymap.bound("page", key):
                 case "help":
-                    back = Text(say("ui.help_back", page.lang), "dim")
-                    screen.paint(help_screen("page", page.lang, 0, without=idle), Text(""), back)
-                    keyboard.read()
+                    still = () if view.is_long else keymap.SCROLLING
+                    told = help_screen("page", page.lang, 0, without=(*idle, *still))
+                    read_through(view.screen, keyboard, [told], page.lang)
                 case "continue" | "skip" | "toggle" | "undo" | "quit" as name if name not in idle:
                     return Command(name)
-                case _:
+                case str() as moves:
+                    view.scroll(moves)
+                case None:
                     pass

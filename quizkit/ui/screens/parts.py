@@ -1,10 +1,12 @@
 """What every screen is made of: its head, headings, notes, and the footer from the keymap."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
+from rich.segment import Segment
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +18,7 @@ from quizkit.ui.text.inline import inline
 from quizkit.words import Lang, say
 
 WIDEST = 100  # longer lines are hard to read, however wide the terminal is
+_ANCHOR = "anchor"
 RIGHT, WRONG, PARTLY = "bold green", "bold red", "bold magenta"
 
 
@@ -52,6 +55,34 @@ def rule(title: str = "", style: str = "dim") -> RenderableType:
 def section(title: str, *content: RenderableType) -> list[RenderableType]:
     """A heading and what stands under it, a blank line above."""
     return [Text(""), Text(title, "bold"), *content]
+
+
+class Anchored:
+    """Parts of a page whose first words bear a name, for a screen to begin there."""
+
+    def __init__(self, name: str, *parts: RenderableType) -> None:
+        self._mark = _marked(name)
+        self._parts = parts
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        """The parts as they are, but for the mark, which nobody sees."""
+        is_marked = False
+        for segment in console.render(Group(*self._parts), options):
+            if is_marked or segment.control or not segment.text.strip():
+                yield segment
+            else:
+                is_marked = True
+                yield Segment(segment.text, (segment.style or Style()) + self._mark)
+
+
+def _marked(name: str) -> Style:
+    return Style(bold=True, meta={_ANCHOR: name})
+
+
+def anchors(line: Iterable[Segment]) -> set[str]:
+    """The names that a line of a page bears."""
+    styles = (segment.style for segment in line)
+    return {str(style.meta[_ANCHOR]) for style in styles if style and _ANCHOR in style.meta}
 
 
 def below(text: Text, by: int = 4) -> RenderableType:
@@ -106,7 +137,7 @@ def numbered(
     for at, row in enumerate(rows):
         cells: list[RenderableType] = []
         if here is not None:
-            cells.append(Text(">" if at == here else " ", "bold"))
+            cells.append(Text(">", _marked("here")) if at == here else Text(" "))
         if signs is not None:
             cells.append(Text(*signs[at]))
         cells.append(Text(f"{first + at + 1})", "bold"))

@@ -10,7 +10,7 @@ from quizkit.bank.evidence import evidence
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Order, RubricPoint, Trace, Veto
 from quizkit.tutor.desk import Moment
 from quizkit.tutor.stem import stem
-from quizkit.ui.screens.parts import bracketed, head, numbered, said, section
+from quizkit.ui.screens.parts import Anchored, bracketed, head, numbered, said, section
 from quizkit.ui.terminal.draft import Draft
 from quizkit.ui.text.code import listing
 from quizkit.ui.text.inline import inline
@@ -24,12 +24,16 @@ _MARKS = re.compile(r"([\\`*_$\[\]|<>#])")
 
 def question_screen(moment: Moment, draft: Draft, plain: bool = False) -> RenderableType:
     """Everything above the footer while an answer is awaited."""
+    return Group(*question_body(moment, draft, plain), *said(moment, plain))
+
+
+def question_body(moment: Moment, draft: Draft, plain: bool = False) -> list[RenderableType]:
+    """The question, the answer so far and the hints, without what was said about it."""
     parts = [head(moment, plain), asked(moment, plain), *_body(moment, draft, plain)]
     if moment.answer_in and isinstance(moment.question, Essay | Cloze):
         told = say(f"ui.write_in_{moment.answer_in}", moment.lang)
         parts += [Text(""), Text(told, "bold")]
-    parts += hints(moment, plain)
-    return Group(*parts, *said(moment, plain))
+    return [*parts, *hints(moment, plain)]
 
 
 def asked(moment: Moment, plain: bool) -> RenderableType:
@@ -48,7 +52,8 @@ def hints(moment: Moment, plain: bool, since: int = 0) -> list[RenderableType]:
         if number == 1:
             title += bracketed([say("ui.hint_cost", moment.lang)], moment.lang)
         if number > since:
-            parts += section(title, prose(moment.asked.fill(hint, moment.lang), plain))
+            told = section(title, prose(moment.asked.fill(hint, moment.lang), plain))
+            parts.append(Anchored(f"hint {number}", *told))
     return parts
 
 
@@ -177,7 +182,8 @@ def _ticks(moment: Moment, draft: Draft, plain: bool) -> list[RenderableType]:
     asked = "ui.points_asked" if part == "points" else "ui.reasons_asked"
     here = None if plain else draft.place
     split = len(points)
-    parts += section(say(asked, lang), _rows(rows[:split], chosen[:split], 0, here))
+    told = section(say(asked, lang), _rows(rows[:split], chosen[:split], 0, here))
+    parts.append(Anchored("ticks", *told))
     if vetoes:
         asked = "ui.vetoes_asked"
         parts += section(say(asked, lang), _rows(rows[split:], chosen[split:], split, here))

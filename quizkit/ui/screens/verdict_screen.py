@@ -22,6 +22,8 @@ from quizkit.ui.screens.parts import (
     PARTLY,
     RIGHT,
     WRONG,
+    Anchored,
+    below,
     bracketed,
     colon,
     head,
@@ -48,21 +50,30 @@ SECTIONS: tuple[Section, ...] = ("why", "say", "proof")
 def verdict_screen(
     moment: Moment, width: int, plain: bool = False, opened: Sequence[Section] = SECTIONS
 ) -> RenderableType:
-    """Everything above the footer once the answer is graded.
+    """Everything above the footer once the answer is graded."""
+    body = verdict_body(moment, width, plain, opened)
+    return Group(*body, *said(moment, plain), *standing(moment, plain))
 
-    What was asked for stands in the order in which it was `opened`: the last, just above the
-    footer, is what fits on a small screen.
+
+def verdict_body(
+    moment: Moment, width: int, plain: bool = False, opened: Sequence[Section] = SECTIONS
+) -> list[RenderableType]:
+    """The verdict, the reasons, what was asked for in the order of `opened`, then the question.
+
+    The question was on the screen a moment ago: it stands last, to be looked up.
     """
-    parts = [head(moment, plain), asked(moment, plain), *recap(moment, plain)]
-    parts += [*outcome(moment, plain), *explanation(moment, plain), *followup(moment, plain)]
+    parts = [head(moment, plain), *outcome(moment, plain), *explanation(moment, plain)]
+    parts += followup(moment, plain)
     for name in opened:
         if name == "why" and moment.why:
-            parts += why(moment, plain)
+            parts.append(Anchored("why", *why(moment, plain)))
         elif name == "say" and moment.say:
-            parts += spoken(moment, plain)
+            parts.append(Anchored("say", *spoken(moment, plain)))
         elif name == "proof" and moment.proof:
-            parts += proved(moment, width, plain)
-    return Group(*parts, *said(moment, plain), *standing(moment, plain))
+            parts.append(Anchored("proof", *proved(moment, width, plain)))
+    title = say("ui.question", moment.lang)
+    parts += [Text(""), Text(title, "bold") if plain else rule(title)]
+    return [*parts, asked(moment, plain), *recap(moment, plain)]
 
 
 def nothing_to_show(moment: Moment) -> list[str]:
@@ -117,22 +128,26 @@ def recap(moment: Moment, plain: bool) -> list[RenderableType]:
 _NOT_KNOWN: Note = ("study.not_known", {})
 
 
-def headline(verdict: Verdict, lang: Lang) -> Text:
+def headline(verdict: Verdict, lang: Lang, sure: bool | None = None) -> Text:
     """Right, partly, wrong or not known: in words first, in colour too."""
     if verdict.right:
         return Text(say("ui.right", lang), RIGHT)
     if verdict.score > 0:
         return Text(say("ui.partly", lang, score=f"{100 * verdict.score:.0f}%"), PARTLY)
-    return Text(say("ui.not_known" if _NOT_KNOWN in verdict.notes else "ui.wrong", lang), WRONG)
+    if _NOT_KNOWN in verdict.notes:
+        return Text(say("ui.not_known", lang), WRONG)
+    return Text(say("ui.sure_wrong" if sure else "ui.wrong", lang), WRONG)
 
 
 def outcome(moment: Moment, plain: bool) -> list[RenderableType]:
     """The verdict: answer against answer, and which mistake it was."""
     verdict, lang = moment.verdict, moment.lang
     assert verdict is not None
-    title = headline(verdict, lang)
+    title = headline(verdict, lang, moment.sure)
     parts: list[RenderableType] = [Text("")]
     parts.append(title if plain else rule(title.plain, str(title.style)))
+    if moment.sure and not verdict.right and _NOT_KNOWN not in verdict.notes:
+        parts += [Text(""), Text(say("ui.sure_wrong_note", lang), "bold", overflow="fold")]
     parts += _answers(moment, plain)
     rows: list[tuple[str, RenderableType]] = []
     if verdict.trap:
@@ -159,7 +174,7 @@ def proved(moment: Moment, width: int, plain: bool) -> list[RenderableType]:
 def standing(moment: Moment, plain: bool) -> list[RenderableType]:
     """The last line: the verdict again (its first line may have left the screen), grade, date."""
     assert moment.verdict is not None
-    line = headline(moment.verdict, moment.lang)
+    line = headline(moment.verdict, moment.lang, moment.sure)
     facts: list[str] = []
     short = _short_answer(moment)
     if not moment.verdict.right and short and not plain:
@@ -194,7 +209,7 @@ def _answers(moment: Moment, plain: bool) -> list[RenderableType]:
     assert verdict is not None
     match question:
         case Choice():
-            return []
+            return [Text(""), *_options_that_count(moment, plain)]
         case Essay():
             return _rubric_said(moment, plain)
         case Order():
@@ -230,18 +245,45 @@ def _given(moment: Moment) -> str:
 
 
 def _marked_options(moment: Moment, picked: Sequence[int], plain: bool) -> RenderableType:
+    """All options, those that are right and those that were picked marked."""
+    rows = [_marked(moment, place, picked, plain) for place in range(len(moment.asked.order))]
+    return numbered([row for _, row in rows], None if plain else [sign for sign, _ in rows])
+
+
+def _options_that_count(moment: Moment, plain: bool) -> list[RenderableType]:
+    """The options that were picked or are right; what is wrong comes first, with its reason."""
+    question, picked = moment.question, Draft(moment.given).picked
+    assert isinstance(question, Choice)
+    parts: list[RenderableType] = []
+    counting: list[tuple[bool, int]] = [
+        (question.options[index].correct, place)
+        for place, index in enumerate(moment.asked.order)
+        if question.options[index].correct or index in picked
+    ]
+    for correct, place in sorted(counting):
+        sign, row = _marked(moment, place, picked, plain)
+        parts.append(numbered([row], None if plain else [sign], first=place))
+        option = question.options[moment.asked.order[place]]
+        if option.why and not correct:
+            reason = inline(moment.asked.fill(option.why, moment.lang), plain)
+            parts.append(below(reason, 0 if plain else 5))
+    return parts
+
+
+def _marked(
+    moment: Moment, place: int, picked: Sequence[int], plain: bool
+) -> tuple[tuple[str, str], Text]:
+    """One option with the sign before it and the words behind it."""
     question, lang = moment.question, moment.lang
     assert isinstance(question, Choice)
-    rows: list[RenderableType] = []
-    signs: list[tuple[str, str]] = []
-    for index, row in zip(moment.asked.order, options(moment, plain), strict=True):
-        correct, mine = question.options[index].correct, index in picked
-        words = [say("ui.option_right", lang)] if correct else []
-        words += [say("ui.option_yours", lang)] if mine else []
-        style = RIGHT if correct else WRONG if mine else ""
-        signs.append(("✓" if correct else "✗" if mine else " ", style))
-        rows.append(row.append(bracketed(words, lang), style) if words else row)
-    return numbered(rows, None if plain else signs)
+    index = moment.asked.order[place]
+    correct, mine = question.options[index].correct, index in picked
+    words = [say("ui.option_right", lang)] if correct else []
+    words += [say("ui.option_yours", lang)] if mine else []
+    style = RIGHT if correct else WRONG if mine else ""
+    row = options(moment, plain)[place]
+    sign = ("✓" if correct else "✗" if mine else " ", style)
+    return sign, row.append(bracketed(words, lang), style) if words else row
 
 
 def _rubric_said(moment: Moment, plain: bool) -> list[RenderableType]:

@@ -11,16 +11,16 @@ from quizkit.ui.terminal.draft import Draft, draft_of, found_line
 from quizkit.ui.terminal.hand import Hand, Press
 from quizkit.ui.terminal.keymap import State
 from quizkit.ui.terminal.keys import Keyboard
-from quizkit.ui.terminal.screen import Screen
+from quizkit.ui.terminal.view import View
 from quizkit.words import say
 
 
 class Asking:
     """One question in front of one learner. Whatever ends it, the draft goes along."""
 
-    def __init__(self, screen: Screen, keyboard: Keyboard, moment: Moment) -> None:
+    def __init__(self, view: View, keyboard: Keyboard, moment: Moment) -> None:
         self.moment = moment
-        self.hand = Hand(screen, keyboard, moment)
+        self.hand = Hand(view, keyboard, moment)
         # Whether an answer was handed in by leaving while its points were being ticked.
         self.left = False
 
@@ -133,6 +133,7 @@ class Asking:
         An essay's learner may go back to the text: then it is the draft to write on from.
         """
         points, vetoes, rows = rubric(self.moment, True)
+        self.hand.show = "ticks"
         while rows:
             try:
                 pressed = self.hand.press(state, draft, len(rows))

@@ -4,21 +4,28 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import cast, get_args
 
-from rich.console import RenderableType
 from rich.text import Text
 
 from quizkit.tutor.desk import Command, CommandName, Interrupted, Moment
-from quizkit.ui.screens.parts import footer, help_screen
-from quizkit.ui.screens.question_screen import question_screen
-from quizkit.ui.screens.verdict_screen import SECTIONS, Section, nothing_to_show, verdict_screen
+from quizkit.ui.screens.parts import footer, help_screen, said
+from quizkit.ui.screens.question_screen import question_body
+from quizkit.ui.screens.verdict_screen import (
+    SECTIONS,
+    Section,
+    nothing_to_show,
+    standing,
+    verdict_body,
+)
 from quizkit.ui.terminal import keymap
 from quizkit.ui.terminal.draft import Draft
 from quizkit.ui.terminal.keymap import State
 from quizkit.ui.terminal.keys import Keyboard
-from quizkit.ui.terminal.screen import Screen
+from quizkit.ui.terminal.paging import read_through
 from quizkit.ui.terminal.typing import type_text, typed_ahead
+from quizkit.ui.terminal.view import View
 from quizkit.words import say
 
+_HAND = 4  # lines left free for a text of several
 Press = tuple[str, int]
 """What was pressed: the command, and the digit if it was one."""
 
@@ -29,12 +36,15 @@ class Hand:
     `notice` is a sentence above the footer, gone with the next key that does something.
     """
 
-    def __init__(self, screen: Screen, keyboard: Keyboard, moment: Moment) -> None:
-        self.screen = screen
+    def __init__(self, view: View, keyboard: Keyboard, moment: Moment) -> None:
+        self.view = view
         self.keyboard = keyboard
         self.moment = moment
         self.notice = ""
         self.opened: Sequence[Section] = SECTIONS
+        # The anchor to begin at when next painted, and whether the cursor was moved.
+        self.show = ""
+        self._moved = False
 
     def press(self, state: State, draft: Draft, last: int, prompt: str = "") -> Press | Command:
         """Paint, then the next key that means something."""
@@ -54,8 +64,9 @@ class Hand:
                     continue
                 if command not in ("reveal", "submit"):
                     self.notice = ""
-                if command == "help":
-                    self._help(state, last)
+                if command == "help" or self.view.scroll(command):
+                    if command == "help":
+                        self._help(state, last)
                     self._paint(state, draft, last, prompt)
                 elif command in get_args(CommandName):
                     told = self._command(command, draft, digit)
@@ -63,6 +74,7 @@ class Hand:
                         return told
                     self._paint(state, draft, last, prompt)
                 else:
+                    self._moved = True
                     return command, digit
 
     @contextmanager
@@ -72,7 +84,7 @@ class Hand:
             yield
         except KeyboardInterrupt:
             if prompt:
-                self.screen.add(Text(""))
+                self.view.screen.add(Text(""))
             raise
 
     def _command(self, name: str, draft: Draft, digit: int = 0) -> Command | None:
@@ -91,14 +103,8 @@ class Hand:
     def _help(self, state: State, last: int) -> None:
         """The keys of this state, until one is pressed."""
         lang = self.moment.lang
-        with self.keyboard:
-            key = "redraw"
-            while key == "redraw":
-                back = Text(say("ui.help_back", lang), "dim")
-                idle = nothing_to_show(self.moment)
-                told = help_screen(state, lang, last, without=idle)
-                self.screen.paint(told, Text(""), back)
-                key = self.keyboard.read()
+        told = help_screen(state, lang, last, without=self._idle())
+        read_through(self.view.screen, self.keyboard, [told], lang)
 
     def type(
         self, state: State, draft: Draft, label: str, multiline: bool = False
@@ -127,6 +133,8 @@ class Hand:
             draft = draft.but(typed=typed.text, cursor=typed.cursor)
             if typed.command == "help":
                 self._help(state, 0)
+            elif self.view.scroll(typed.command):
+                continue
             elif told := self._command(typed.command, draft):
                 return told
 
@@ -141,16 +149,31 @@ class Hand:
         again, self.notice = self.notice == asked, asked
         return again
 
+    def _idle(self) -> list[str]:
+        """The commands that do nothing now."""
+        return [*nothing_to_show(self.moment), *(() if self.view.is_long else keymap.SCROLLING)]
+
     def _paint(self, state: State, draft: Draft, last: int, prompt: str = "") -> None:
-        parts: list[RenderableType] = []
+        moment = self.moment
         if state == "verdict":
-            parts.append(verdict_screen(self.moment, self.screen.width, opened=self.opened))
+            body = verdict_body(moment, self.view.screen.width, opened=self.opened)
+            below = standing(moment, plain=False)
         else:
-            parts.append(question_screen(self.moment, draft))
+            body, below = question_body(moment, draft), []
+        foot = said(moment, plain=False)
         if state == "compose":
-            parts += [Text(""), Text(say("ui.compose", self.moment.lang), "dim")]
+            foot += [Text(""), Text(say("ui.compose", moment.lang), "dim")]
         if self.notice:
-            parts += [Text(""), Text(self.notice, "bold")]
-        idle = nothing_to_show(self.moment)
-        parts += [Text(""), footer(state, self.moment.lang, last, idle)]
-        self.screen.paint(*parts, prompt=prompt)
+            foot += [Text(""), Text(self.notice, "bold")]
+        foot += [*below, Text(""), footer(state, moment.lang, last, nothing_to_show(moment))]
+        self.view.open((moment.phase, moment.asked, draft.stage))
+        self.view.paint(
+            body,
+            foot,
+            moment.lang,
+            prompt=prompt,
+            typing=_HAND if state == "compose" else 1,
+            show=self.show,
+            keep="here" if self._moved else "",
+        )
+        self.show, self._moved = "", False

@@ -28,7 +28,12 @@ _ASKING: tuple[State, ...] = (
 )  # fmt: skip
 _ALL: tuple[State, ...] = (*_ASKING, "verdict")
 _BESIDE: tuple[State, ...] = ("home", "demos", "riddle", "ran")
+_PAGED: tuple[State, ...] = (*_ALL, "page")
+# Up and down move the cursor of a list of ticks, Home and End the one of a text.
+_STILL: tuple[State, ...] = ("pick", "order", "line", "review", "verdict", "page")
+_KEYED: tuple[State, ...] = (*_STILL, *_TICKING)
 _DIGITS = tuple("123456789")
+_PAGES = ("pageup", "pagedown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class Binding:
     chord: str = ""
     # In line mode: what is typed, on a line of its own.
     line: str = ""
+    # The page itself says so where it is of use.
+    quiet: bool = False
 
     def label(self, lang: Lang) -> str:
         """One or two words, for the footer."""
@@ -77,6 +84,12 @@ KEYMAP: tuple[Binding, ...] = (
     Binding("full", "full", ("verdict",), ("v",), "v", line=":v"),
     Binding("why", "why", ("verdict",), ("w",), "w", line=":w"),
     Binding("say", "say", ("verdict",), ("y",), "y", line=":y"),
+    Binding("scroll_up", "scroll", _STILL, ("up", "k"), "↑/↓", quiet=True),
+    Binding("scroll_down", "scroll", _STILL, ("down", "j"), "↑/↓", quiet=True),
+    Binding("page_up", "page", _PAGED, ("pageup",), "PgUp/PgDn", chord="pageup", quiet=True),
+    Binding("page_down", "page", _PAGED, ("pagedown",), "PgUp/PgDn", chord="pagedown", quiet=True),
+    Binding("scroll_top", "ends", _KEYED, ("home",), "Home/End", quiet=True),
+    Binding("scroll_end", "ends", _KEYED, ("end",), "Home/End", quiet=True),
     Binding("hint", "hint", _ASKING, ("h",), "h", chord="c-r", line=":h"),
     Binding("assume", "assume", _ALL, ("a",), "a", chord="c-v"),
     Binding("next", "next", ("home",), ("enter", "space"), "Enter"),
@@ -127,7 +140,16 @@ def bound(state: State, key: str) -> str | None:
 
 def chords() -> dict[str, str]:
     """Chord to command, for what is typed."""
-    return {b.chord: b.command for b in KEYMAP if b.chord.startswith("c-")}
+    return {b.chord: b.command for b in KEYMAP if b.chord.startswith("c-") or b.chord in _PAGES}
+
+
+def scrolls(key: str) -> str | None:
+    """The command by which a key moves a page that is only read."""
+    return next((b.command for b in KEYMAP if b.quiet and key in b.keys), None)
+
+
+SCROLLING = tuple(b.command for b in KEYMAP if b.quiet)
+"""The commands that only move the page."""
 
 
 def line_command(line: str) -> str | None:
@@ -155,7 +177,7 @@ def footer(
 
     `without` names commands that would show nothing here.
     """
-    here = _here(state, manner, without)
+    here = [each for each in _here(state, manner, without) if not each.quiet]
     keys = (_pressed(each, state, manner).format(last=last) for each in here)
     labels = (each.label(lang) for each in here)
     return list(dict.fromkeys(f"{key} {label}" for key, label in zip(keys, labels, strict=True)))
@@ -185,6 +207,8 @@ def explained(
 
 def chord_name(chord: str) -> str:
     """`c-t` as people write it."""
+    if chord in _PAGES:
+        return "PgUp/PgDn"
     return "Ctrl-" + chord.removeprefix("c-").upper() if chord.startswith("c-") else ""
 
 

@@ -26,6 +26,8 @@ _NAMED = {
 _SEQUENCES = {
     "[A": "up", "[B": "down", "[C": "right", "[D": "left",
     "OA": "up", "OB": "down", "OC": "right", "OD": "left", "OM": "enter",
+    "[5~": "pageup", "[6~": "pagedown", "[H": "home", "[F": "end", "OH": "home", "OF": "end",
+    "[1~": "home", "[4~": "end", "[7~": "home", "[8~": "end",
 }  # fmt: skip
 _PASTES_MARKED, _PASTES_BARE = "\x1b[?2004h", "\x1b[?2004l"
 _CURSOR_SHOWN = "\x1b[?25h"
@@ -79,7 +81,8 @@ class Keyboard:
     def read(self, status: Callable[[], str] | None = None, deadline: float | None = None) -> str:
         """The next key: a character (full-width ones made narrow, letters small) or a name.
 
-        Names: enter space backspace tab up down left right escape, `eof` where nothing more will
+        Names: enter space backspace tab up down left right pageup pagedown home end
+        escape, `eof` where nothing more will
         come, `redraw` when the screen has to be drawn again, `late` once `deadline` (of
         `time.monotonic`) is past. `status` is one line, kept up to date below the cursor.
         """

@@ -1,14 +1,18 @@
 """The terminal as a screen: painted whole each time, in one go, so that nothing flickers."""
 
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console, Group, RenderableType
+from rich.segment import Segment, SegmentLines
 
 from quizkit.ui.screens.parts import WIDEST
 
 _CLEAR = "\x1b[H\x1b[2J"
+
+Line = list[Segment]
+"""A line as it will be drawn."""
 
 
 class Screen:
@@ -21,6 +25,20 @@ class Screen:
     def width(self) -> int:
         """The columns to write in: all of them, up to where lines become hard to read."""
         return min(self.console.width, WIDEST)
+
+    @property
+    def height(self) -> int:
+        """The lines there are."""
+        return self.console.height
+
+    def lines(self, *parts: RenderableType) -> list[Line]:
+        """The lines these take."""
+        options = self.console.options.update(width=self.width)
+        return self.console.render_lines(Group(*parts), options, pad=False)
+
+    def put(self, lines: Sequence[Line], prompt: str = "") -> None:
+        """Show these lines and nothing else, with the cursor after `prompt`."""
+        self._write(_CLEAR + self._drawn(SegmentLines(lines, new_lines=True), end="") + prompt)
 
     def paint(self, *parts: RenderableType, prompt: str = "") -> None:
         """Show this and nothing else, with the cursor after `prompt`."""
@@ -43,9 +61,9 @@ class Screen:
             with _undisturbed():
                 status.stop()
 
-    def _drawn(self, *parts: RenderableType) -> str:
+    def _drawn(self, *parts: RenderableType, end: str = "\n") -> str:
         with self.console.capture() as drawn:
-            self.console.print(Group(*parts), width=self.width)
+            self.console.print(Group(*parts), width=self.width, end=end)
         return drawn.get()
 
     def _write(self, text: str) -> None:

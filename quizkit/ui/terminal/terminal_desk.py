@@ -17,6 +17,7 @@ from quizkit.ui.screens.verdict_screen import Section, sections
 from quizkit.ui.terminal.asking import Asking
 from quizkit.ui.terminal.keys import Keyboard
 from quizkit.ui.terminal.screen import Screen
+from quizkit.ui.terminal.view import View
 from quizkit.words import Lang, say
 
 NARROWEST = 40  # columns; below, nothing can be laid out and input goes line by line
@@ -29,6 +30,7 @@ class TerminalDesk:
 
     def __init__(self, console: Console, lang: Lang) -> None:
         self._screen = Screen(console)
+        self._view = View(self._screen)
         self._keyboard = Keyboard()
         self._lines = LineDesk(sys.stdin, sys.stdout)
         self._lang: Lang = lang
@@ -36,13 +38,16 @@ class TerminalDesk:
         self._unsent, self._kept = "", ""
         self._opened: Sequence[Section] = ()
         self._left = False
+        self._before: Moment | None = None
 
     def meet(self, moment: Moment) -> Given | Command:
         """Show the moment and wait for an answer or a command."""
         self._lang = moment.lang
         if self._is_narrow():
             return self._lines.meet(moment)
-        asking = Asking(self._screen, self._keyboard, moment)
+        asking = Asking(self._view, self._keyboard, moment)
+        asking.hand.show = _news(self._before, moment)
+        self._before = moment
         if moment.phase == "verdict":
             shown = sections(moment)
             kept: list[Section] = [name for name in self._opened if name in shown]
@@ -83,7 +88,7 @@ class TerminalDesk:
         self._lang = page.lang
         if self._is_narrow():
             return self._lines.read(page)
-        return read_page(self._screen, self._keyboard, page)
+        return read_page(self._view, self._keyboard, page)
 
     def end(self, summary: Summary) -> None:
         """The session is over; what was typed and not handed in is given back."""
@@ -110,6 +115,19 @@ class TerminalDesk:
             self._narrow = True
             self._lines.tell(say("ui.narrow", self._lang, width=width, least=NARROWEST))
         return self._narrow
+
+
+def _news(before: Moment | None, now: Moment) -> str:
+    """The anchor of what has been asked for since the page was last shown."""
+    if before is None or (before.asked, before.phase) != (now.asked, now.phase):
+        return ""
+    if now.proof is not before.proof:
+        return "proof"
+    if now.why and not before.why:
+        return "why"
+    if now.say and not before.say:
+        return "say"
+    return f"hint {now.hints_shown}" if now.hints_shown > before.hints_shown else ""
 
 
 def _kept(moment: Moment) -> str:
