@@ -92,6 +92,7 @@ class Moment:
     message: Note | None = None
     names: Mapping[str, Text] = field(default_factory=dict[str, Text])
     before: Answer | None = None
+    why_now: Note | None = None
     answer_in: Lang | None = None
 
     @property

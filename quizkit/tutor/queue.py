@@ -11,6 +11,7 @@ from quizkit.tutor.lineup import Lineup, is_leech, shuffled, was_right
 from quizkit.tutor.mixing import is_essay
 from quizkit.tutor.reach import Reach
 from quizkit.tutor.turns import Turn
+from quizkit.tutor.verdict import Note
 
 _LATER = 2
 """A question with the same myth comes after this many others."""
@@ -40,6 +41,9 @@ class Queue:
         self._repeated: set[str] = set()
         self._led: set[str] = set()
         self._brought: set[str] = set()
+        self._reasons: dict[str, Note] = {}
+        # How many follow-ups led to a question.
+        self._links: dict[str, int] = {}
         self._back: list[Turn] = []
         self._turn: Turn | None = None
         self.ahead, self.spared = lineup.ahead, lineup.spared
@@ -66,7 +70,7 @@ class Queue:
         """That question with the numbers it has when it is asked next."""
         times = self._times.get(name, 0) + 1
         seed = Random(f"{self._seed}:{name}:{times}").getrandbits(31)  # noqa: S311  not a secret
-        return Turn(name, seed, name in self._repeated)
+        return Turn(name, seed, name in self._repeated, self._reasons.get(name))
 
     def undo(self, turn: Turn, then: Turn | None = None) -> None:
         """Ask that one again just as it was, and after it the one that was on the screen."""
@@ -102,6 +106,7 @@ class Queue:
         others, planned = self._able(others), {*self._coming.names()}
         others.sort(key=lambda e: (e.id not in planned, e.level, shuffled(self._seed, e.id)))
         if others:
+            self._reasons[others[0].id] = ("study.now_belief", {})
             self._bring(others[0].id, _LATER)
 
     def following(self, question: Question, right: bool) -> str | None:
@@ -125,9 +130,32 @@ class Queue:
         """Put that next."""
         found = self.following(question, right)  # as it was told with the verdict
         if found:
+            self._reasons[found] = self._followed(question.id, found, right)
             self._bring(found, 0)
         if self._turn:
             self._reach.answered(self._turn, self._all[question.id], right)
+
+    def _followed(self, name: str, found: str, right: bool) -> Note:
+        """What the next question is to the one before: a step down, or a link of a chain."""
+        if not right and self._all[found].level < self._all[name].level:
+            return "study.now_down", {}
+        number = self._links[found] = self._links.get(name, 0) + 1
+        count = number + self._ahead(found)
+        if count == 1:
+            return "study.now_followup", {}
+        return "study.now_link", {"number": number, "of": count}
+
+    def _ahead(self, name: str) -> int:
+        """How many follow-ups come after a question, as long as all goes well."""
+        seen, at = {name}, self._all[name]
+        while True:
+            named = [self._all[each] for each in at.follows.split() if each in self._all]
+            harder = (e for e in named if e.level >= at.level and self._leads_on(at, e))
+            found = self._first(each for each in harder if each.id not in seen)
+            if found is None:
+                return len(seen) - 1
+            seen.add(found)
+            at = self._all[found]
 
     def _leads_on(self, one: Entry, other: Entry) -> bool:
         """Whether it can follow a right answer: of this session, no leap, no second essay."""
@@ -187,6 +215,7 @@ class Queue:
             named = [self._all[n] for n in entry.follows.split() if n in self._all]
             easier = self._easier(entry, named)
             if easier:
+                self._reasons[easier] = ("study.now_down", {})
                 self._bring(easier, 0)
 
     def _suits(self, start: int) -> int:

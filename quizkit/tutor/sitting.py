@@ -39,6 +39,7 @@ class Sitting:
     full: bool = False
     message: Note | None = None
     before: Answer | None = None
+    why_now: Note | None = None
 
     @property
     def question(self) -> Question:
@@ -57,7 +58,7 @@ class Sitting:
         draft = self.redraft(self.given) if typed else None
         # A hint that was read stays read.
         again = Sitting(self.turn, self.asked, hints=self.hints, draft=draft, flag=self.flag)
-        again.before = self.before
+        again.before, again.why_now = self.before, self.why_now
         return again
 
     def moment(self, lang: Lang, number: int, total: int) -> Moment:
@@ -84,6 +85,7 @@ class Sitting:
             full=self.full,
             message=self.message,
             before=self.before,
+            why_now=self.why_now,
         )
 
     def _lowered(self) -> tuple[Note, ...]:

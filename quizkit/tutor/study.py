@@ -25,6 +25,7 @@ from quizkit.tutor.sitting import Sitting, summed_up
 from quizkit.tutor.turns import Turn, Turns
 from quizkit.tutor.unsent import Unsent
 from quizkit.tutor.verdict import Note, UnreadableError
+from quizkit.tutor.why_now import why_now
 from quizkit.words import Lang, other, say
 
 if TYPE_CHECKING:  # the first question does not wait for the laboratory
@@ -144,7 +145,9 @@ class Study:
         draft = self._unsent.text(question, before) or None
         said: Note | None = ("study.unsent", {}) if draft else None
         said = ("study.again", {}) if turn.repeat else said
-        return Sitting(turn, asked, draft=draft, message=said, before=before)
+        card = self._memory.cards.get(question.id)
+        reason = why_now(turn, card, self._clock())
+        return Sitting(turn, asked, draft=draft, message=said, before=before, why_now=reason)
 
     def _question(self, sitting: Sitting) -> bool:
         """Until it is answered or left; False is the end of the session."""

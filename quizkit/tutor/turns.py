@@ -4,15 +4,20 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from quizkit.bank.model import Question
+from quizkit.tutor.verdict import Note
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Turn:
-    """A question to ask, and with which seed. Each is one of its kind, however often it is put."""
+    """A question to ask, and with which seed. Each is one of its kind, however often it is put.
+
+    `reason` is what the session brought it forward for, None where it is simply its turn.
+    """
 
     question: str
     seed: int
     repeat: bool = False
+    reason: Note | None = None
 
 
 class Turns(Protocol):

@@ -657,6 +657,13 @@ def test_sure_and_wrong_is_said_at_the_head_of_the_verdict(lang: Lang):
     assert say("ui.sure_wrong", lang) not in drawn(verdict_screen(not_known, 100), 100)
 
 
+def test_the_head_says_why_it_is_this_questions_turn():
+    moment = asking("single", why_now=("study.now_link", {"number": 2, "of": 3}))
+    for plain in (False, True):
+        head = drawn(question_screen(moment, Draft(), plain)).split("\n")[0]
+        assert head.endswith("follow-up 2 of 3")
+
+
 @pytest.mark.parametrize("name", shelf.KINDS)
 def test_the_verdict_comes_before_the_question(name: str):
     shown = drawn(verdict_screen(judged(name), 80))

@@ -19,6 +19,7 @@ from quizkit.bank.model import (
 from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.stem import stem
 from quizkit.tutor.verdict import Note
+from quizkit.ui.screens.parts import note
 from quizkit.words import Lang, say
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def ask_json(moment: Moment) -> Json:
         "values": dict(asked.values),
         "hints": len(question.hints),
         "proof": question.proof is not None,
+        "why_now": note(moment.why_now, lang) if moment.why_now else None,
         "prompt": told.prompt,
         "assume": [*told.assume, *told.usual],
         "evidence": [{"kind": each.kind, "text": each.text} for each in told.evidence],

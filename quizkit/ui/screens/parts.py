@@ -32,6 +32,8 @@ def head(moment: Moment, plain: bool) -> RenderableType:
     """Where we are: how many, which shelf, how hard, what kind; then what was said about it."""
     question, lang = moment.question, moment.lang
     facts = [question.topic, say(f"ui.level_{question.level}", lang), kind(question, lang)]
+    if moment.why_now:
+        facts.append(note(moment.why_now, lang))
     if moment.sure is not None:
         facts.append(say("ui.is_sure" if moment.sure else "ui.is_unsure", lang))
     if moment.flagged:
