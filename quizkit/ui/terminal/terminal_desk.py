@@ -121,7 +121,7 @@ def _news(before: Moment | None, now: Moment) -> str:
     """The anchor of what has been asked for since the page was last shown."""
     if before is None or (before.asked, before.phase) != (now.asked, now.phase):
         return ""
-    if now.proof is not before.proof:
+    if now.proof is not before.proof or now.full is not before.full:
         return "proof"
     if now.why and not before.why:
         return "why"
