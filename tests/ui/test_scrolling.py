@@ -1,5 +1,7 @@
 """Long pages on a small screen: where they begin, how they move, and that they say so."""
 
+from collections.abc import Callable
+
 import pytest
 
 UP, DOWN, PAGE_UP, PAGE_DOWN, HOME, END = (
@@ -8,29 +10,35 @@ UP, DOWN, PAGE_UP, PAGE_DOWN, HOME, END = (
 
 
 def body(text: str) -> list[str]:
-    """The lines of the page, down to the one that says how many are missing."""
+    """The page, down to the line that says how much is missing; nothing while it is painted."""
     lines = text.split("\n")
-    return lines[: next(at for at, line in enumerate(lines) if "more (" in line or "above" in line)]
+    said = [at for at, line in enumerate(lines) if "more (" in line or "above" in line]
+    return lines[: said[0]] if said and "quit" in text else []
+
+
+def other(before: list[str]) -> Callable[[str], bool]:
+    """Whether the whole of another part of the page is there."""
+    return lambda text: body(text) not in ([], before)
 
 
 def test_a_verdict_begins_at_its_top_and_every_line_of_it_can_be_reached(sit, written):
     desk = sit("single", columns=40, rows=15)
     desk.until("? help")
     desk.press("2")
-    top = desk.until("↓ more (", gone="1-4 answer")
+    top = desk.wait(lambda text: "Wrong ---" in text and body(text), "a verdict")
     assert "Wrong ---" in top
     assert "\n3" not in top[: top.index("↓ more")]
     whole = body(top)
     while "↓ more" in desk.text:
         before = body(desk.text)
         desk.press("j")
-        desk.wait(lambda t, before=before: body(t) != before, "the next line")
+        desk.wait(other(before), "the next line")
         assert body(desk.text)[: len(before) - 2] == before[1:-1]
         whole.append(body(desk.text)[-1])
     assert sum(line.startswith("The question ---") for line in whole) == 1
     end = body(desk.text)
     desk.press("k")
-    desk.until("↓ more (1 lines")
+    desk.wait(lambda text: "↓ more (1 lines" in text and body(text), "one line up")
     desk.press(DOWN)
     desk.wait(lambda text: body(text) == end, "the end")
     desk.press(HOME)
@@ -40,7 +48,7 @@ def test_a_verdict_begins_at_its_top_and_every_line_of_it_can_be_reached(sit, wr
     while "↑" in desk.text:
         before = body(desk.text)
         desk.press(PAGE_UP)
-        desk.wait(lambda t, before=before: body(t) != before, "the page before")
+        desk.wait(other(before), "the page before")
     assert body(desk.text) == body(top)
     desk.press("\r")
     assert desk.close() == 0
@@ -54,12 +62,12 @@ LOW = {"single": 12, "order": 12, "bug": 12, "several": 9, "number": 7}
 @pytest.mark.parametrize("name", LOW)
 def test_a_question_begins_at_its_top_on_a_low_screen_and_its_end_can_be_reached(sit, name: str):
     desk = sit(name, columns=40, rows=LOW[name])
-    top = desk.until("↓ more (")
+    top = desk.wait(body, "a long page")
     assert top.startswith("1/1  pp")
     while "↓ more" in desk.text:
         before = body(desk.text)
         desk.press(PAGE_DOWN)
-        desk.wait(lambda t, before=before: body(t) != before, "the next page")
+        desk.wait(other(before), "the next page")
     assert not desk.text.startswith("1/1  pp")
 
 
@@ -72,7 +80,7 @@ def test_what_was_asked_for_is_what_the_screen_begins_with(sit):
     desk.until("Wrong ---")
     for key, title in (("p", "The run"), ("w", "Option by option"), ("y", "Said aloud")):
         desk.press(key)
-        desk.wait(lambda text, title=title: body(text)[0].startswith(title), title)
+        desk.wait(lambda text, title=title: body(text) and body(text)[0].startswith(title), title)
     desk.press("t")  # the place is kept
     desk.wait(lambda text: text.split("\n")[0] == "面试时可以这么说", "the same in Chinese")
 
