@@ -78,8 +78,8 @@ WORDS: Words = {
     },
     "key_page": {"zh": "翻页", "en": "page"},
     "does_page": {"zh": "往前、往后翻一页", "en": "scroll by a screenful"},
-    "key_ends": {"zh": "首尾", "en": "ends"},
-    "does_ends": {"zh": "到页首、页尾", "en": "to the top or the end of the page"},
+    "key_page_ends": {"zh": "首尾", "en": "ends"},
+    "does_page_ends": {"zh": "到页首、页尾", "en": "to the top or the end of the page"},
     "more_below": {
         "zh": "↓ 还有 {count} 行（PgDn）",
         "en": "↓ more ({count} lines, PgDn)",
