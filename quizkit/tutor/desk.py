@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from quizkit.answer import Answer
 from quizkit.bank.model import Question, Text
 from quizkit.tutor.asked import Asked
+from quizkit.tutor.tally import Tally
 from quizkit.tutor.verdict import Note, Verdict
 from quizkit.words import Lang
 
@@ -105,8 +106,10 @@ class Moment:
 class Summary:
     """What the session came to; undone answers are not in it.
 
-    `wrong` are the askings that went wrong, each question once; `stopped`: the learner left before
-    all was asked; `spared` is how many questions a day's limit left for another day.
+    `wrong` are the askings that went wrong, each question once, `mistaken` those of them of which
+    the learner was sure; `stopped`: the learner left before all was asked; `strength` is how the
+    topics that were met stand now, as far as the session's questions go; `spared` is how many
+    questions a day's limit left for another day.
     """
 
     answered: int
@@ -121,6 +124,8 @@ class Summary:
     names: Mapping[str, Text] = field(default_factory=dict[str, Text])
     spared: int = 0
     stopped: bool = False
+    mistaken: tuple[Asked, ...] = ()
+    strength: Mapping[str, Tally] = field(default_factory=dict[str, Tally])
 
 
 @dataclass(frozen=True, slots=True)

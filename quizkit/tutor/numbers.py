@@ -23,7 +23,8 @@ _MAGNITUDES = {
 _WORDS = "|".join(word for word in _MAGNITUDES if len(word) > 1 or not word.isascii())
 _LITERAL = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _ABOUT = re.compile(
-    r"^(?:=|(?P<mark>[≈~∼≃]|大约|大概|约|差不多|about\b|approx\w*\.?|around\b|roughly\b))\s*",
+    r"^(?:=|(?P<mark>[≈~∼≃]|(?:大约|大概|约|差不多|接近)[是为]?"
+    r"|(?:about|around|roughly|nearly|almost)\b|approx\w*\.?))\s*",
     re.IGNORECASE,
 )
 _OR_SO = re.compile(r"\s*(?:左右|上下|or so)$")

@@ -10,6 +10,7 @@ from quizkit.bank.model import Cloze, Essay, Question, Text
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.memory import lowered
+from quizkit.tutor.tally import Tally
 from quizkit.tutor.turns import Turn
 from quizkit.tutor.verdict import Note, Verdict
 from quizkit.words import Lang
@@ -106,6 +107,7 @@ def summed_up(
     stopped: bool,
     lang: Lang,
     names: Mapping[str, Text],
+    strength: Mapping[str, Tally],
 ) -> Summary:
     """What the questions of a session came to; one without a row was skipped.
 
@@ -114,12 +116,15 @@ def summed_up(
     rows = [sitting.row for sitting in past if sitting.row]
     wrong = [sitting for sitting in past if sitting.row and not sitting.row.right]
     myths = [sitting.verdict.myth for sitting in wrong if sitting.verdict]
+    sure = [sitting for sitting in wrong if sitting.row and sitting.row.sure and sitting.given]
     return Summary(
         answered=len(rows),
         right=len(rows) - len(wrong),
         skipped=len(past) - len(rows),
         seconds=sum(row.seconds for row in rows),
-        wrong=tuple({sitting.question.id: sitting.asked for sitting in wrong}.values()),
+        wrong=_each_once(wrong),
+        mistaken=_each_once(sure),
+        strength=strength,
         myths={myth: myths.count(myth) for myth in myths if myth},
         due_now=sum(date <= now for date in dates),
         next_due=min((date for date in dates if date > now), default=None),
@@ -128,3 +133,7 @@ def summed_up(
         spared=spared,
         stopped=stopped,
     )
+
+
+def _each_once(sittings: Sequence[Sitting]) -> tuple[Asked, ...]:
+    return tuple({sitting.question.id: sitting.asked for sitting in sittings}.values())

@@ -8,6 +8,7 @@ diary to go on.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from quizkit.answer import Card
@@ -22,6 +23,7 @@ from quizkit.tutor.grade import grade
 from quizkit.tutor.memory import Memory
 from quizkit.tutor.record import Clock, Effort, Recorder
 from quizkit.tutor.sitting import Sitting, summed_up
+from quizkit.tutor.tally import Tally, tallies
 from quizkit.tutor.turns import Turn, Turns
 from quizkit.tutor.unsent import Unsent
 from quizkit.tutor.verdict import Note, UnreadableError
@@ -120,6 +122,7 @@ class Study:
             stopped=stopped,
             lang=self.lang,
             names=self._myths,
+            strength=self._strength(),
         )
         self._desk.end(summary)
         return summary
@@ -129,6 +132,13 @@ class Study:
         left = self._before(turn, self.lang) if self._before else self.lang
         self.lang = left or self.lang
         return left is not None
+
+    def _strength(self) -> Mapping[str, Tally]:
+        """How the topics that were answered in stand, a night from now."""
+        met = {sitting.question.topic for sitting in self._past if sitting.row}
+        asked = [each for each in self._entries if each.topic in met]
+        then = self._clock() + timedelta(days=1)
+        return tallies(asked, self._memory.cards, (), then, lambda each: each.topic)
 
     def _sitting(self, turn: Turn) -> Sitting | None:
         question = self._read(turn.question)

@@ -475,6 +475,18 @@ WORDS: Words = {
         "zh": "要再看看：quizkit study 编号",
         "en": "Look at these again: quizkit study ID",
     },
+    "end_mistaken": {
+        "zh": "有把握却错了，先看这些：quizkit study 编号",
+        "en": "Sure, and wrong; these first: quizkit study ID",
+    },
+    "end_strength": {
+        "zh": "各专题掌握多少（按明天还记得的算）",
+        "en": "Strength by topic (what should still be there tomorrow)",
+    },
+    "end_strength_of": {
+        "zh": "{percent}%，做过 {met}/{questions} 题",
+        "en": "{percent}%, {met} of {questions} questions met",
+    },
     "end_myths": {"zh": "踩到的误区", "en": "Misconceptions met"},
     "end_due": {"zh": "还有 {count} 题到期", "en": "{count} still due"},
     "end_spared": {

@@ -111,7 +111,8 @@ def share(bank: Bank, *traps: str) -> Asked:
 
 
 @pytest.mark.parametrize(
-    "given", ["~10 %", "约 10%", "10%左右", "≈0.099", "7/71≈0.1", "约百分之十"]
+    "given",
+    ["~10 %", "约为 10%", "nearly 10%", "约 10%", "10%左右", "≈0.099", "7/71≈0.1", "约百分之十"],
 )
 def test_about_so_much_is_right_within_its_digits(bank: Bank, given: str):
     assert grade(share(bank, "7 / 64"), given).right

@@ -18,6 +18,7 @@ from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import ask
 from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.grade import grade
+from quizkit.tutor.tally import Tally
 from quizkit.ui.pictures.chart import charts
 from quizkit.ui.proof.claims import put_in
 from quizkit.ui.proof.proof_screen import telling
@@ -723,3 +724,22 @@ def test_what_the_run_showed_stands_with_the_claim_and_with_what_was_picked(lang
     before = drawn(verdict_screen(replace(moment, proof=proof), 100), 100)
     after = drawn(verdict_screen(replace(moment, proof=shown), 100), 100)
     assert (before.count(words), after.count(words)) == (0, 2)  # option 2 is what was picked
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_end_puts_first_what_was_wrong_and_sure_and_tells_strength_by_topic(lang: Lang):
+    sure, other = shelf.asked("single"), shelf.asked("number")
+    strength = {"pp": Tally(20, 8, 5.0), "dp": Tally(3, 1, 0.9)}
+    summary = Summary(2, 0, 0, 9.0, (other, sure), {}, 3, None, lang)
+    shown = drawn(summary_screen(replace(summary, mistaken=(sure,), strength=strength)), 80)
+    titles = [say(f"ui.end_{name}", lang) for name in ("mistaken", "wrong", "strength")]
+    places = [shown.index(each) for each in titles]
+    assert places == sorted(places)
+    assert places[0] < shown.index("pp/single") < places[1] < shown.index("pp/number") < places[2]
+    assert shown.count("pp/single") == 1
+    row = next(line for line in shown.split("\n") if "####" in line)
+    assert row.startswith("pp")
+    assert "#####....." in row
+    assert "25%" in row
+    assert "dp" not in shown  # three questions say nothing about a topic
+    assert "####" not in drawn(summary_screen(summary), 80)

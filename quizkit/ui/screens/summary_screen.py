@@ -9,18 +9,25 @@ from rich.text import Text
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.desk import Summary
 from quizkit.tutor.stem import stem
+from quizkit.tutor.tally import Tally
 from quizkit.ui.screens.explain_screen import named
-from quizkit.ui.screens.parts import below, colon, section, short
+from quizkit.ui.screens.parts import below, colon, pairs, section, short
 from quizkit.ui.text.inline import inline
 from quizkit.words import Lang, say
+
+_BAR = 20  # columns
+_ENOUGH = 5  # questions; of fewer, a share says nothing about a topic
 
 
 def summary_screen(summary: Summary) -> RenderableType:
     """A few lines, none of them a reproach: what has ended, then how it went, then what comes."""
     lang = summary.lang
     parts: list[RenderableType] = [Text(""), Text(_ended(summary), "bold", overflow="fold")]
-    if summary.wrong:
-        parts += section(say("ui.end_wrong", lang), Again(summary.wrong, lang))
+    if summary.mistaken:
+        parts += section(say("ui.end_mistaken", lang), Again(summary.mistaken, lang))
+    sure = {each.question.id for each in summary.mistaken}
+    if others := [each for each in summary.wrong if each.question.id not in sure]:
+        parts += section(say("ui.end_wrong", lang), Again(others, lang))
     if summary.myths:
         ranked = sorted(summary.myths.items(), key=lambda each: (-each[1], each[0]))
         met = [
@@ -28,6 +35,13 @@ def summary_screen(summary: Summary) -> RenderableType:
             for myth, n in ranked
         ]
         parts += section(say("ui.end_myths", lang), *met)
+    rows = [
+        (topic, _strength(tally, lang))
+        for topic, tally in sorted(summary.strength.items())
+        if tally.questions >= _ENOUGH
+    ]
+    if rows:
+        parts += section(say("ui.end_strength", lang), pairs(rows))
     ending = [say("ui.end_kept", lang)]
     if summary.spared:
         ending.append(say("ui.end_spared", lang, count=summary.spared))
@@ -38,6 +52,16 @@ def summary_screen(summary: Summary) -> RenderableType:
         ending.append(say("ui.end_next", lang, date=date))
     full_stop = "。" if lang == "zh" else ". "
     return Group(*parts, Text(""), Text(full_stop.join(ending), overflow="fold"))
+
+
+def _strength(tally: Tally, lang: Lang) -> Text:
+    """What of a topic is remembered by tomorrow, as a bar and in words."""
+    share = tally.remembered / tally.questions
+    full = max(1, round(_BAR * share)) if tally.remembered else 0
+    told = {"percent": round(100 * share), "met": tally.met, "questions": tally.questions}
+    return Text.assemble(("#" * full, "cyan"), ("." * (_BAR - full), "dim")).append(
+        "  " + say("ui.end_strength_of", lang, **told), "not dim"
+    )
 
 
 def _ended(summary: Summary) -> str:

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quizkit.ui.text.code import highlighted
+from quizkit.ui.text.hanging import Hanging
 from quizkit.ui.text.inline import CODE, cells, inline, maths
 
 _FENCE = re.compile(r"^(\s*)(```+|~~~+)\s*(\S*)\s*$")
@@ -97,7 +98,7 @@ class _Blocks:
         source = dedent("\n".join(self.lines[begin : self.at]))
         self.at += 1
         python = fence[3] in ("", "py", "python")
-        text = highlighted(source) if python else Text(source, style=CODE, overflow="fold")
+        text = highlighted(source) if python else Hanging(source, CODE)
         return lambda plain: Padding(Text(source) if plain else text, (0, 0, 0, 2))
 
     def _display(self, match: re.Match[str]) -> Block:
