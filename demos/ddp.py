@@ -46,7 +46,8 @@ from copy import deepcopy
 from functools import partial
 
 from _bench import Break, Layer, Metrics, check, compared, counted, refuse, run, shared
-from _bench import all_gather, broadcast, device, everyone, max_error, rank, ranks, ring_sum, wire
+from _bench import all_gather, broadcast, device, everyone, max_error, picture, rank, ranks
+from _bench import ring_sum, wire
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -204,6 +205,10 @@ def main(
     grad_scale = (gradients[0].norm() / theirs[0].norm()).item()
     with wire() as sent:
         average_gradients(model)
+    parts = {"weights": row(model.parameters()), "gradients": gradient_of(model)}
+    parts |= {"momentum": row(momentum)}
+    kept_here = {f"rank {rank()}": [part.nbytes for part in parts.values()]}
+    picture("staircase", "model states of each rank", parts=[*parts], steps=kept_here, unit="bytes")
     return {
         "drawn_gap": compared(from_rank_0(row(drawn.parameters()))),
         "held_tokens": counted(int((mine[1] != PAD).sum())),
