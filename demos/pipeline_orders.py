@@ -14,10 +14,9 @@ Watch
     waits_for (rank)                 the one that this rank waits for in the end, -1 if none
     operations (count)               forwards and backwards each stage ran, 2m if nothing stops it
     peak_live (micro-batches)        most whose activations were alive at once
-    backward_place (index)           where the backward of --watch stands in each stage's line, from
-                                     1
+    backward_place (index)           where --follow's backward stands in each stage's line, from 1
     before_backward (index)          micro-batch whose forward ran last before the backward of
-                                     --watch
+                                     --follow
     bubble (shared, share)           idle time, of all ranks' time in the step
     makespan (shared, ticks)         length of the step; a forward takes 1, a backward 2
     idle_between (ticks)             what each stage idles between its first operation and its last
@@ -177,12 +176,12 @@ def main(
     sends: Literal["buffered", "rendezvous"] = "buffered",  # rendezvous: a send waits to be taken
     deadlock: Literal["refuse", "report"] = "refuse",  # refuse one, or report how far it comes
     extra: int = 0,  # 1f1b: forwards of warm-up beyond p - 1 - s; below 0: fewer
-    watch: int = 0,  # micro-batch, from 0, that backward_place and before_backward speak of
+    follow: int = 0,  # micro-batch, from 0, that backward_place and before_backward speak of
     seed: int = 0,  # seed of the random numbers that shuffled draws by
 ) -> Metrics:
     """Rehearse an order, and run it as far as it goes."""
-    if microbatches < 1 or not 0 <= watch < microbatches:
-        refuse("there is at least 1 micro-batch, and the one to watch is one of them, from 0")
+    if microbatches < 1 or not 0 <= follow < microbatches:
+        refuse("there is at least 1 micro-batch, and the one to follow is one of them, from 0")
     more = microbatches if schedule == "gpipe" else extra
     orders = [schedule_1f1b(stage, ranks(), microbatches, more) for stage in range(ranks())]
     if order:
@@ -215,7 +214,7 @@ def main(
     error = max_error(take_gradient(blocks[rank()]), truth)
     check("gradients equal one process", error, "<", 1e-12)
     busy = sum(COST[kind] for kind, _ in seen.ran)
-    turned = seen.ran.index(("B", watch))
+    turned = seen.ran.index(("B", follow))
     return metrics | {
         "backward_place": counted(turned + 1),
         "before_backward": counted([i for kind, i in seen.ran[:turned] if kind == "F"][-1]),

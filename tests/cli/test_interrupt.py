@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quizkit.cli import app, due
+from quizkit.cli import app, home
 
 # As a callback of a weak reference does.
 SWALLOWED = """
@@ -63,9 +63,9 @@ sys.exit(5)
 
 
 def test_one_that_came_out_as_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    def torn() -> None:
+    def torn(plain: bool) -> None:
         raise RuntimeError from KeyboardInterrupt()
 
-    monkeypatch.setattr(due, "due", torn)
+    monkeypatch.setattr(home, "home", torn)
     monkeypatch.setattr(sys, "argv", ["quizkit"])
     assert app.run() == 130

@@ -212,7 +212,7 @@ def test_a_warm_up_too_short_costs_time_and_one_too_long_memory(run: Run) -> Non
 @pytest.mark.demo
 @pytest.mark.parametrize(("p", "m", "k"), [(1, 3, 2), (3, 7, 4), (4, 8, 0), (4, 2, 1), (5, 9, 3)])
 def test_the_forward_before_a_backward(run: Run, p: int, m: int, k: int) -> None:
-    measured = run(p, microbatches=m, schedule="1f1b", watch=k)["metrics"]
+    measured = run(p, microbatches=m, schedule="1f1b", follow=k)["metrics"]
     assert measured["before_backward"] == [min(k + p - 1 - s, m - 1) for s in range(p)]
     assert measured["backward_place"] == [k + 1 + min(k + p - s, m) for s in range(p)]
 
