@@ -14,6 +14,9 @@ WORDS: Words = {
         "en": "{answer}: at {setting} it measured {value}, as the key has it",
     },
     "agrees": {"zh": "跟你说的一样", "en": "the same"},
+    "borne_out": {"zh": "支持 {answer}", "en": "bears out {answer}"},
+    "not_borne_out": {"zh": "跟正确答案对不上", "en": "otherwise than the key has it"},
+    "measured_at": {"zh": "{setting} 时 {value}", "en": "{value}, at {setting}"},
     "silent": {"zh": "这道题它判不了", "en": "nothing about what you picked"},
     "line": {"zh": "第 {line} 行", "en": "line {line}"},
     "points": {
@@ -93,11 +96,11 @@ WORDS: Words = {
     # Where it ran, and what it leaves open.
     "where_ran": {
         "zh": "刚跑的：{ranks} 个 rank，{device} 上的 {backend}",
-        "en": "run now: {ranks} ranks, {backend} on {device}",
+        "en": "run now: {backend} × {ranks} on {device}",
     },
     "where_cached": {
         "zh": "以前在这里跑的，这次没跑：{ranks} 个 rank，{device} 上的 {backend}",
-        "en": "run here before, not now: {ranks} ranks, {backend} on {device}",
+        "en": "run here before, not now: {backend} × {ranks} on {device}",
     },
     "where_recorded": {
         "zh": "附带的记录，没在这里跑：torch {torch}，{device} 上的 {backend}",

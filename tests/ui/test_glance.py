@@ -24,6 +24,7 @@ from quizkit.lab.report import Failure, Report, Setting
 from quizkit.paths import QUESTIONS
 from quizkit.proof.kept import shipped
 from quizkit.proof.prove import Prover
+from quizkit.proof.view import view
 from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.desk import Moment
 from quizkit.tutor.grade import grade
@@ -235,3 +236,23 @@ def test_no_line_is_wider_than_the_terminal(lang: Lang, width: int):
         if bank().questions[name].proof:
             shown = told(replace(answered(name), lang=lang), width)
             assert max(map(cell_len, shown.split("\n"))) <= width
+
+
+@pytest.mark.parametrize("name", ["dp/least-exposed", "pp/pp-times-dp", "cp/volumes-in-order"])
+def test_what_the_run_says_is_what_it_measured_and_not_the_key(name: str):
+    """A run in which all numbers are alike: whatever the key is, this run did not show it."""
+    moment = answered(name)
+    assert moment.proof
+    report = moment.proof.report
+    flat = {
+        metric: (7.0,) * len(value) if isinstance(value, tuple) else 7.0
+        for metric, value in report.metrics.items()
+    }
+    before = re.search(r"^The run says +(.+)$", told(moment), re.MULTILINE)
+    was = moment.proof
+    run = replace(report, metrics=flat)
+    proof = view(moment.question, was.bindings, True, run, was.demo)
+    after = re.search(r"^The run says +(.+)$", told(replace(moment, proof=proof)), re.MULTILINE)
+    assert before
+    assert after
+    assert after[1] != before[1]

@@ -1,11 +1,13 @@
 """You said, the run says: two lines in the words of the question."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from quizkit.bank.draw import show_number, show_value
+from quizkit.bank.functions import is_number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
@@ -91,9 +93,9 @@ def _line(moment: Moment, proof: ProofView) -> Said:
             told += f"{colon(lang)}{code.lines[numbers[0] - 1].strip()}"
         return told
 
-    agrees = isinstance(mine, int) and mine in wrong
-    run = say("glance.agrees", lang) if agrees else shown(wrong)
-    return shown([mine]) if isinstance(mine, int) else "", run, agrees if proof.holds else None
+    right = isinstance(mine, int) and mine in wrong
+    said = shown([mine]) if isinstance(mine, int) else ""
+    return said, *_borne_out(moment, proof, right, shown(wrong))
 
 
 def _points(moment: Moment, proof: ProofView) -> Said:
@@ -106,13 +108,19 @@ def _points(moment: Moment, proof: ProofView) -> Said:
 
 
 def _order(moment: Moment, proof: ProofView, question: Order) -> Said:
-    """Steps by the numbers that they were shown with."""
+    """Steps by the numbers that they were shown with, in the order of what was measured of each."""
     lang, key = moment.lang, [step.id for step in question.steps]
     shown = {key[index]: number for number, index in enumerate(moment.asked.order, start=1)}
-    mine = Draft(moment.given).steps
+    said = _arrows([shown[step] for step in Draft(moment.given).steps])
     right = moment.verdict is not None and moment.verdict.right
-    run = say("glance.agrees", lang) if right else _arrows([shown[step] for step in key])
-    return _arrows([shown[step] for step in mine]), run, right if proof.holds else None
+    moments = {step: value for step, value in proof.keyed.items() if is_number(value)}
+    if len(moments) < len(key):
+        return said, *_borne_out(moment, proof, right, _arrows([shown[step] for step in key]))
+    if right and proof.holds:
+        return said, say("glance.agrees", lang), True
+    rising = groupby(sorted(moments, key=lambda step: moments[step]), key=lambda s: moments[s])
+    at_once = [" = ".join(str(shown[step]) for step in steps) for _, steps in rising]
+    return said, " → ".join(at_once), right if proof.holds else None
 
 
 def _arrows(numbers: Sequence[int]) -> str:
@@ -124,10 +132,23 @@ def _gaps(moment: Moment, proof: ProofView, question: Cloze) -> Said:
     typed = [
         str(parts.get(name, Draft(moment.given).text)).strip() or "-" for name in question.gaps
     ]
+    said = " · ".join(typed) if any(t != "-" for t in typed) else ""
     right = moment.verdict is not None and moment.verdict.right
-    answers = " · ".join(gap.answer[lang] for gap in question.gaps.values())
-    run = say("glance.agrees", lang) if right else answers
-    return " · ".join(typed) if any(t != "-" for t in typed) else "", run, right
+    if not proof.keyed:
+        answers = " · ".join(gap.answer[lang] for gap in question.gaps.values())
+        return said, *_borne_out(moment, proof, right, answers)
+    if right and proof.holds:
+        return said, say("glance.agrees", lang), True
+    found = {name: show_value(value) for name, value in proof.keyed.items()}
+    run = " · ".join(found.get(name, "?") for name in question.gaps)
+    return said, run, right if proof.holds else None
+
+
+def _borne_out(moment: Moment, proof: ProofView, right: bool, key: str) -> tuple[str, bool | None]:
+    """What the run says of a key that its claims decide without measuring it by itself."""
+    if not proof.holds:
+        return say("glance.not_borne_out", moment.lang), None
+    return say("glance.agrees" if right else "glance.borne_out", moment.lang, answer=key), right
 
 
 def _number(moment: Moment, proof: ProofView) -> Said:
@@ -137,24 +158,23 @@ def _number(moment: Moment, proof: ProofView) -> Said:
     said = said_number(moment, proof.measured if proof.measured is not None else 0)
     mine = _with_unit(show_value(said), unit) if said is not None else Draft(moment.given).text
     if proof.measured is None:
-        return mine, _keyed(moment, right), right if proof.holds else None
+        return mine, *_borne_out(moment, proof, right, _key(moment))
     measured = proof.measured
     run = _with_unit(show_value([*measured] if isinstance(measured, list) else measured), unit)
-    if isinstance(question, Numeric) and not proof.own:
+    if isinstance(question, Numeric) and not proof.own and not proof.holds:
+        run = say("glance.measured_at", lang, value=run, setting=setting(proof.bindings))
+    elif isinstance(question, Numeric) and not proof.own:
         answer = _with_unit(show_number(moment.asked.answer()), unit)
         bound = setting(proof.bindings)
         run = say("glance.elsewhere", lang, answer=answer, value=run, setting=bound)
     return mine, run, right if proof.holds else None
 
 
-def _keyed(moment: Moment, right: bool) -> str:
-    """What the run bears out, where it measured the number only along with others."""
-    question, lang = moment.question, moment.lang
-    if right:
-        return say("glance.agrees", lang)
-    if isinstance(question, Numeric):
-        return _with_unit(show_number(moment.asked.answer()), question.unit)
-    return moment.verdict.expected[lang] if moment.verdict else ""
+def _key(moment: Moment) -> str:
+    """The right answer, of a number or of what a piece of code prints."""
+    if isinstance(moment.question, Numeric):
+        return _with_unit(show_number(moment.asked.answer()), moment.question.unit)
+    return moment.verdict.expected[moment.lang] if moment.verdict else ""
 
 
 def _with_unit(number: str, unit: str) -> str:
