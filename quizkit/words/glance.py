@@ -5,15 +5,15 @@ from quizkit.words import Words
 WORDS: Words = {
     "title": {"zh": "实测", "en": "The run"},
     "title_recorded": {"zh": "实测记录", "en": "The recorded run"},
-    "you": {"zh": "你说", "en": "You said"},
-    "run": {"zh": "实测说", "en": "The run says"},
+    "you": {"zh": "你的答案", "en": "You said"},
+    "run": {"zh": "实测结果", "en": "The run says"},
     "nothing": {"zh": "没有作答", "en": "nothing"},
     "not": {"zh": "不是 {what}", "en": "not {what}"},
     "elsewhere": {
         "zh": "{answer}：{setting} 时实测 {value}，跟公式一致",
         "en": "{answer}: at {setting} it measured {value}, as the key has it",
     },
-    "agrees": {"zh": "跟你说的一样", "en": "the same"},
+    "agrees": {"zh": "跟你的答案一样", "en": "the same"},
     "borne_out": {"zh": "支持 {answer}", "en": "bears out {answer}"},
     "not_borne_out": {"zh": "跟正确答案对不上", "en": "otherwise than the key has it"},
     "measured_at": {"zh": "{setting} 时 {value}", "en": "{value}, at {setting}"},
@@ -32,7 +32,7 @@ WORDS: Words = {
     "refuted": {"zh": "不成立", "en": "refuted"},
     "open": {"zh": "没测", "en": "not tested"},
     "yours": {"zh": "你选的", "en": "yours"},
-    "your_way": {"zh": "照你的算法", "en": "your way"},
+    "your_way": {"zh": "你的算法", "en": "your way"},
     "said": {"zh": "你说了", "en": "said"},
     "left_out": {"zh": "没提到", "en": "left out"},
     # One measurement. The value comes first: what it is may be cut.
@@ -44,8 +44,8 @@ WORDS: Words = {
     "alike": {"zh": "{value}，不全相同", "en": "{value}, not all alike"},
     "of_rank": {"zh": "{value}（rank {rank}）", "en": "{value} (rank {rank})"},
     "of_place": {"zh": "{value}（第 {rank} 个，从 0 数）", "en": "{value} (no. {rank}, from 0)"},
-    "of_max": {"zh": "{value}（最大的）", "en": "{value} (the largest)"},
-    "of_min": {"zh": "{value}（最小的）", "en": "{value} (the smallest)"},
+    "of_max": {"zh": "{value}（最大值）", "en": "{value} (the largest)"},
+    "of_min": {"zh": "{value}（最小值）", "en": "{value} (the smallest)"},
     "of_sum": {"zh": "{value}（合计）", "en": "{value} (in all)"},
     "of_": {"zh": "{value}", "en": "{value}"},
     "at": {"zh": "{setting} 时{origin}：", "en": "at {setting}{origin}: "},
@@ -75,7 +75,7 @@ WORDS: Words = {
     "unit_tensors": {"zh": "{value} 个张量", "en": "{value} tensors"},
     # A number: what was said, measured, and what a wrong formula would have given.
     "measured": {"zh": "实测", "en": "Measured"},
-    "key": {"zh": "正确答案", "en": "the key"},
+    "key": {"zh": "正确答案", "en": "the right answer"},
     "key_there": {"zh": "公式算这一次", "en": "The key for this run"},
     # A bug.
     "right": {"zh": "本来", "en": "Right"},
@@ -95,7 +95,7 @@ WORDS: Words = {
     "ran": {"zh": "刚才也跑了", "en": "run too"},
     # Where it ran, and what it leaves open.
     "where_ran": {
-        "zh": "刚跑的：{ranks} 个 rank，{device} 上的 {backend}",
+        "zh": "本次运行：{ranks} 个 rank，{device} 上的 {backend}",
         "en": "run now: {backend} × {ranks} on {device}",
     },
     "where_cached": {
@@ -111,11 +111,11 @@ WORDS: Words = {
     "mine_none": {"zh": "没用你的数字", "en": "none of your numbers"},
     "nearest": {"zh": "没用你的数字，用的是 {setting}", "en": "not your numbers but {setting}"},
     "set_to": {"zh": "取 {setting}", "en": "with {setting}"},
-    "open_options": {"zh": "没有判定：选项 {which}", "en": "Left open: options {which}"},
-    "open_points": {"zh": "没有判定：要点 {which}", "en": "Left open: points {which}"},
-    "open_reasons": {"zh": "没有判定：原因 {which}", "en": "Left open: reasons {which}"},
-    "fails": {
-        "zh": "这次实测不支持正确答案（按 v 看每一条）",
-        "en": "The run does not bear out the right answer (v shows each claim)",
-    },
+    "open_options": {"zh": "未判定：选项 {which}", "en": "Left open: options {which}"},
+    "open_points": {"zh": "未判定：要点 {which}", "en": "Left open: points {which}"},
+    "open_reasons": {"zh": "未判定：原因 {which}", "en": "Left open: reasons {which}"},
+    "right_one": {"zh": "正确答案", "en": "Right answer"},
+    "all_points": {"zh": "全部要点", "en": "all points"},
+    "bears": {"zh": "（与实测一致）", "en": "(the run agrees)"},
+    "fails": {"zh": "（与实测不一致，按 v 看每一条）", "en": "(the run disagrees; v shows why)"},
 }

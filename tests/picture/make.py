@@ -48,7 +48,7 @@ FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Noto Sans Mono CJK 
 
 
 QUESTION, ASKED, DRAWN = "pp/bubble-share", "share of the whole step", {"p": 4, "m": 8}
-SHOWN = (("4 stages", "Trap"), ("The run", "run now"))
+SHOWN = (("4 stages", "Wrong"), ("The run", "run now"))
 """From the row that begins so to the next one that begins so, which is left out."""
 MOSTLY_SAID = "3/8"  # the overhead over ideal compute: another convention than the one asked for
 
@@ -154,9 +154,9 @@ PICTURES = {"study.svg": study, "watch.svg": watch}
 
 def shown(lines: list[str]) -> list[int]:
     """The rows of the screen that the picture has; -1 where some are left out."""
-    rows, at = list[int](), 0
+    rows = list[int]()
     for first, beyond in SHOWN:
-        begin = next(row for row in range(at, len(lines)) if lines[row].startswith(first))
+        begin = next(row for row in range(len(lines)) if lines[row].startswith(first))
         at = next(row for row in range(begin, len(lines)) if lines[row].startswith(beyond))
         last = max(row for row in range(begin, at) if lines[row].strip())
         rows += [*([-1] if rows else []), *range(begin, last + 1)]

@@ -1,14 +1,15 @@
-"""You said, the run says: two lines in the words of the question."""
+"""You said, the run says, the right answer: three lines in the words of the question."""
 
 from collections.abc import Sequence
 from itertools import groupby
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
 from quizkit.bank.draw import show_number, show_value
 from quizkit.bank.functions import is_number
-from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order
+from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Trace
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
 from quizkit.ui.proof.bearing import Mark, bearing, claimable, setting
@@ -23,16 +24,24 @@ Said = tuple[str, str, bool | None]
 
 
 def agreement(moment: Moment, proof: ProofView, width: int) -> list[tuple[str, RenderableType]]:
-    """The two, the run's in the colour of whether it agrees."""
+    """The three, the run's in the colour of whether it agrees with the learner."""
     lang = moment.lang
     mine, run, agrees = _said(moment, proof)
     style = "" if agrees is None else RIGHT if agrees else WRONG
-    labels = [say(f"glance.{key}", lang) for key in ("you", "run")]
+    labels = [say(f"glance.{key}", lang) for key in ("you", "run", "right_one")]
     room = width - max(Text(label).cell_len for label in labels) - 2
     yours = short(inline(mine or say("glance.nothing", lang), True), room)
     theirs = short(inline(run, True), room)
     theirs.stylize(style or "bold")
-    return [(labels[0], yours), (labels[1], theirs)]
+    return [(labels[0], yours), (labels[1], theirs), (labels[2], _right(moment, proof, room))]
+
+
+def _right(moment: Moment, proof: ProofView, room: int) -> Text:
+    """The right answer, and whether this run agrees with it."""
+    lang = moment.lang
+    word = say(f"glance.{'bears' if proof.holds else 'fails'}", lang)
+    answer = short(Text(right_answer(moment)), room - cell_len(word) - 2)
+    return answer.append(f"  {word}", RIGHT if proof.holds else WRONG)
 
 
 def _said(moment: Moment, proof: ProofView) -> Said:
@@ -158,7 +167,7 @@ def _number(moment: Moment, proof: ProofView) -> Said:
     said = said_number(moment, proof.measured if proof.measured is not None else 0)
     mine = _with_unit(show_value(said), unit) if said is not None else Draft(moment.given).text
     if proof.measured is None:
-        return mine, *_borne_out(moment, proof, right, _key(moment))
+        return mine, *_borne_out(moment, proof, right, right_answer(moment))
     measured = proof.measured
     run = _with_unit(show_value([*measured] if isinstance(measured, list) else measured), unit)
     if isinstance(question, Numeric) and not proof.own and not proof.holds:
@@ -170,11 +179,27 @@ def _number(moment: Moment, proof: ProofView) -> Said:
     return mine, run, right if proof.holds else None
 
 
-def _key(moment: Moment) -> str:
-    """The right answer, of a number or of what a piece of code prints."""
-    if isinstance(moment.question, Numeric):
-        return _with_unit(show_number(moment.asked.answer()), moment.question.unit)
-    return moment.verdict.expected[moment.lang] if moment.verdict else ""
+def right_answer(moment: Moment) -> str:
+    """The key in the numbers that the question was shown with; an essay has points."""
+    lang, question = moment.lang, moment.question
+    match question:
+        case Choice(options=options):
+            order = enumerate(moment.asked.order, start=1)
+            return ", ".join(str(number) for number, index in order if options[index].correct)
+        case Bug():
+            lines = sorted(moment.asked.code.changed) if moment.asked.code else []
+            return say("glance.line", lang, line=", ".join(map(str, lines)))
+        case Order(steps=steps):
+            places = [moment.asked.order.index(index) + 1 for index in range(len(steps))]
+            return _arrows(places)
+        case Cloze(gaps=gaps):
+            return " · ".join(gap.answer[lang] for gap in gaps.values())
+        case Numeric(unit=unit):
+            return _with_unit(show_number(moment.asked.answer()), unit)
+        case Trace():
+            return moment.verdict.expected[lang] if moment.verdict else ""
+        case _:
+            return say("glance.all_points", lang)
 
 
 def _with_unit(number: str, unit: str) -> str:

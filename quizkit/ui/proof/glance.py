@@ -48,7 +48,8 @@ def glance(moment: Moment, width: int, plain: bool = False) -> list[RenderableTy
     body = rows(moment, proof, plain, cut, left - _lines(settings, width), not settings)
     body += settings
     drawn = _drawn(proof, width, lang, left - _lines(body, width))
-    return [*head, *said, *body, *drawn, *last]
+    gap = [Text("")] if _lines([*body, *drawn], width) < left else []
+    return [*head, *said, *body, *drawn, *gap, *last]
 
 
 def _lines(parts: Sequence[RenderableType], width: int) -> int:
@@ -75,15 +76,10 @@ def _drawn(proof: ProofView, width: int, lang: Lang, room: int) -> list[Renderab
 
 
 def _ending(moment: Moment, proof: ProofView, width: int) -> list[RenderableType]:
-    """Where it ran and with which numbers; then what it does not decide, or that the key fails."""
-    lang = moment.lang
-    told: list[RenderableType] = [Text(""), Text(_where(moment, proof), overflow="fold")]
+    """Where it ran and with which numbers; then what it leaves open."""
+    told: list[RenderableType] = [Text(_where(moment, proof), overflow="fold")]
     told.append(short(Text(_command(proof)), width))
-    if proof.judgement.reason:
-        return told
-    if not proof.holds:
-        return [*told, Text(say("glance.fails", lang), WRONG, overflow="fold")]
-    left = _open(moment, proof)
+    left = "" if proof.judgement.reason else _open(moment, proof)
     return [*told, short(Text(left), width)] if left else told
 
 

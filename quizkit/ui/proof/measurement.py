@@ -25,7 +25,9 @@ def told(fact: Fact, holds: bool, demo: Demo, words: DemoWords, lang: Lang) -> s
     value = in_unit(fact.value, unit, lang)
     value = say(f"glance.of_{of}", lang, value=value, rank=fact.rank)
     if not holds and fact.relation:
-        wanted = in_unit(fact.wanted, unit, lang) if fact.wanted is not None else ""
+        # "not 0", "not above 1e-12": what a difference is held against is a number.
+        alone = "" if unit == "difference" else unit
+        wanted = in_unit(fact.wanted, alone, lang) if fact.wanted is not None else ""
         value = say(f"glance.{fact.relation}", lang, value=value, wanted=wanted)
     what = [described(name, demo, words, lang) for name in (fact.metric, fact.also) if name]
     return f"{value}{colon(lang)}{' + '.join(what)}"
