@@ -8,14 +8,14 @@ WORDS: Words = {
     "you": {"zh": "你的答案", "en": "You said"},
     "run": {"zh": "实测结果", "en": "The run says"},
     "nothing": {"zh": "没有作答", "en": "nothing"},
-    "not": {"zh": "不是 {what}", "en": "not {what}"},
+    "not": {"zh": "{what} 不成立", "en": "not {what}"},
     "elsewhere": {
         "zh": "{answer}：{setting} 时实测 {value}，跟公式一致",
         "en": "{answer}: at {setting} it measured {value}, as the key has it",
     },
     "agrees": {"zh": "跟你的答案一样", "en": "the same"},
     "borne_out": {"zh": "支持 {answer}", "en": "bears out {answer}"},
-    "not_borne_out": {"zh": "跟正确答案对不上", "en": "otherwise than the key has it"},
+    "not_borne_out": {"zh": "跟正确答案对不上", "en": "something else than the right answer"},
     "measured_at": {"zh": "{setting} 时 {value}", "en": "{value}, at {setting}"},
     "silent": {"zh": "这道题它判不了", "en": "nothing about what you picked"},
     "line": {"zh": "第 {line} 行", "en": "line {line}"},
@@ -32,7 +32,7 @@ WORDS: Words = {
     "refuted": {"zh": "不成立", "en": "refuted"},
     "open": {"zh": "没测", "en": "not tested"},
     "yours": {"zh": "你选的", "en": "yours"},
-    "your_way": {"zh": "你的算法", "en": "your way"},
+    "your_way": {"zh": "你错在", "en": "what yours forgets"},
     "said": {"zh": "你说了", "en": "said"},
     "left_out": {"zh": "没提到", "en": "left out"},
     # One measurement. The value comes first: what it is may be cut.
@@ -117,5 +117,12 @@ WORDS: Words = {
     "right_one": {"zh": "正确答案", "en": "Right answer"},
     "all_points": {"zh": "全部要点", "en": "all points"},
     "bears": {"zh": "（与实测一致）", "en": "(the run agrees)"},
-    "fails": {"zh": "（与实测不一致，按 v 看每一条）", "en": "(the run disagrees; v shows why)"},
+    "beside": {
+        "zh": "（与实测一致，但另有一条没对上，按 v 看）",
+        "en": "(agrees, but something beside it fails: v)",
+    },
+    "fails": {
+        "zh": "（本次实测不支持，按 v 看哪条没对上）",
+        "en": "(the run disagrees; v shows why)",
+    },
 }

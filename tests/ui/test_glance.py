@@ -186,7 +186,7 @@ def test_a_number_stands_beside_the_measured_one_and_the_trap_that_gives_it():
     shown = told(judged("number", proof=shelf.proof(shelf.asked("number"))))
     assert re.search(r"^You said +1\nThe run says +0\.5$", shown, re.MULTILINE)
     assert re.search(r"^ +0\.5  Measured$", shown, re.MULTILINE)
-    assert re.search(r"^ +1  your way: ", shown, re.MULTILINE)
+    assert re.search(r"^ +1  what yours forgets: ", shown, re.MULTILINE)
 
 
 def test_settings_that_differ_stand_side_by_side_and_are_not_called_run():
@@ -256,3 +256,20 @@ def test_what_the_run_says_is_what_it_measured_and_not_the_key(name: str):
     assert before
     assert after
     assert after[1] != before[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [("right", "(the run disagrees;"), ("claim", "(agrees, but something beside")]
+)
+def test_a_run_that_agrees_with_the_options_and_not_beside_them_says_so(kind: str, said: str):
+    moment = answered("pp/leaf-checkpoint")
+    assert moment.proof
+    assert "(the run agrees)" in told(moment)
+    judgement = moment.proof.judgement
+    failing = next(claim for claim in judgement.claims if claim.role == kind)
+    claims = tuple(
+        replace(claim, truths=("false",)) if claim is failing else claim
+        for claim in judgement.claims
+    )
+    proof = replace(moment.proof, judgement=replace(judgement, claims=claims))
+    assert said in told(replace(moment, proof=proof))

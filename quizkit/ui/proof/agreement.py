@@ -39,7 +39,7 @@ def agreement(moment: Moment, proof: ProofView, width: int) -> list[tuple[str, R
 def _right(moment: Moment, proof: ProofView, room: int) -> Text:
     """The right answer, and whether this run agrees with it."""
     lang = moment.lang
-    word = say(f"glance.{'bears' if proof.holds else 'fails'}", lang)
+    word = say(f"glance.{_agrees(proof)}", lang)
     answer = short(Text(right_answer(moment)), room - cell_len(word) - 2)
     return answer.append(f"  {word}", RIGHT if proof.holds else WRONG)
 
@@ -78,6 +78,17 @@ def _option(moment: Moment, proof: ProofView, question: Choice) -> Said:
     else:
         run = say("glance.not", lang, what=_named(moment, question, out)) if out else ""
     return _named(moment, question, mine), run or say("glance.silent", lang), agrees
+
+
+def _agrees(proof: ProofView) -> str:
+    """The word for whether this run agrees: with all, or with the options and not beside them."""
+    if proof.holds:
+        return "bears"
+    rights = [claim for claim in proof.claims if claim.role == "right"]
+    wrongs = [claim for claim in proof.claims if claim.role == "refuted"]
+    stands = any(claim.truths and claim.truths[-1] == "true" for claim in wrongs)
+    apart = rights and all(claim.holds for claim in rights) and not stands
+    return "beside" if apart else "fails"
 
 
 def _with(marks: Sequence[Mark], mark: Mark) -> list[int]:
