@@ -71,12 +71,14 @@ class Terminal:
     def __init__(self, command: str, lines: int, home: str) -> None:
         self.screen = pyte.Screen(COLUMNS, lines)
         self._stream = pyte.ByteStream(self.screen)
+        # Tests in several workers say LINES=24 to all they start.
+        size = {"LINES": str(lines), "COLUMNS": str(COLUMNS), "LANG": "C.UTF-8"}
         self._child = pexpect.spawn(
             sys.executable,
             ["-m", "quizkit", *command.split()],
             cwd=str(ROOT),
             dimensions=(lines, COLUMNS),
-            env=os.environ | {"QUIZKIT_HOME": home, "TERM": "xterm-256color", "LANG": "C.UTF-8"},
+            env=os.environ | size | {"QUIZKIT_HOME": home, "TERM": "xterm-256color"},
             timeout=30,
         )
         self.press = self._child.send
