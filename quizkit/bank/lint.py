@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 
+from quizkit.bank.brief import not_brief, quoting
 from quizkit.bank.build import Builder, unknown
 from quizkit.bank.common import COMMON, common_questions, cover_problems
 from quizkit.bank.draw import MOST_DRAWS, draws, number_of_draws
@@ -50,7 +51,8 @@ def lint(bank: Bank, folder: Path) -> list[Problem]:
     common = common_questions(folder, problems)
     terms = glossary(folder, problems)
     for question in bank.questions.values():
-        for place, message in (*_errors(question, bank, common), *_evidence(question, folder)):
+        errors = [*_errors(question, bank, common), *_evidence(question, folder)]
+        for place, message in (*errors, *(not_brief(question) if question.core else ())):
             problems.append(Problem(question.file, question.line(place), message))
         for place, message in (*_warnings(question), *language_problems(question, terms)):
             problems.append(Problem(question.file, question.line(place), message, "warning"))
@@ -62,7 +64,9 @@ def lint(bank: Bank, folder: Path) -> list[Problem]:
     problems += _reading_orders(bank, folder)
     problems += _ideas(bank)
     problems += retired_problems(folder, bank.questions)
-    problems += [Problem("", 1, message, "warning") for message in _patterns(bank)]
+    core = [question for question in bank.questions.values() if question.core]
+    patterns = (*_patterns(bank), *(quoting(core) if len(core) >= ENOUGH else ()))
+    problems += [Problem("", 1, message, "warning") for message in patterns]
     return problems
 
 

@@ -290,3 +290,74 @@ def test_a_condition_with_a_name_is_short_too(folder: Path):
     topic = folder / "pp" / "_topic.yaml"
     topic.write_text(topic.read_text() + f"assume: {{equal: {{zh: 等时, en: {'so ' * 16}}}}}\n")
     assert "pp/_topic.yaml:1: error: `assume.equal`: en: 16 words" in found(folder)[0]
+
+
+BRIEF = GOOD.replace("level: 1", "level: 1\ncore: true").replace(
+    "say: {zh: 这样说, en: say this}",
+    f"say: {{zh: {'说' * 80}, en: {'say ' * 50}}}",
+)
+
+
+def test_a_brief_core_question_has_nothing_wrong(folder: Path):
+    (folder / "pp" / "q.yaml").write_text(BRIEF)
+    assert found(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("en: What about `KV`", f"en: What about `KV` {'so ' * 76}", "asked, en: 83 words with"),
+        ("zh: 用 `KV` 问什么", f"zh: 用 `KV` {'问' * 150}", "asked, zh: 1"),
+        ("en: wrong one", f"en: wrong one {'so ' * 76}", "asked, en: 83 words"),
+        ("en: explained", f"en: {'so ' * 81}", "en: 81 words; the core has 80 at most"),
+        ("zh: 讲解", f"zh: {'讲' * 151}", "zh: 151 words; the core has 150 at most"),
+        ("say say ", "say ", "said, en: 25 words; 20 to 40 seconds are 40 to 105"),
+        ("sources: [a paper]\n", "", "has no claim; the core gives it one, or a source"),
+        ("    correct: true", "    correct: true\n    claim: x > 1", "has a claim but no `shows`"),
+    ],
+)
+def test_what_keeps_a_core_question_from_being_asked(folder: Path, old: str, new: str, said: str):
+    path = folder / "pp" / "q.yaml"
+    assert old in BRIEF
+    path.write_text(BRIEF.replace(old, new))
+    problems = found(folder)
+    assert any(": error: " in each and said in each for each in problems), problems
+    # The rest of the bank is not held to it.
+    path.write_text(BRIEF.replace(old, new).replace("core: true", "core: false"))
+    assert not any(said in each for each in found(folder))
+
+
+def test_code_and_formulas_are_looked_at_not_read(folder: Path):
+    fence = f"    ```\n    {'so ' * 200}\n    ```\n"
+    code = f"prompt:\n  zh: |\n    问\n{fence}  en: |\n    ask\n{fence}"
+    asked = BRIEF.replace("prompt: {zh: 用 `KV` 问什么, en: What about `KV`}\n", code).replace(
+        "zh: 讲解, en: explained", f"zh: 讲解 ${'x + ' * 200}$, en: explained ${'x + ' * 200}$"
+    )
+    (folder / "pp" / "q.yaml").write_text(asked)
+    assert found(folder) == []
+
+
+def test_a_core_number_says_its_draw(folder: Path):
+    number = NUMERIC.replace("[2, 3, 4]", "[3, 4]").replace("level: 2", "level: 2\ncore: true")
+    spoken = f"say: {{zh: '{'说' * 80}', en: '{'say ' * 50}'}}"
+    path = folder / "pp" / "n.yaml"
+    path.write_text(number.replace("say: {zh: 这样说, en: say this}", spoken))
+    assert any("says no number of this draw" in each for each in found(folder))
+    drawn = spoken.replace("说说", "{answer}", 1).replace("say say", "{answer}", 1)
+    path.write_text(number.replace("say: {zh: 这样说, en: say this}", drawn))
+    assert found(folder) == []
+
+
+def test_few_of_the_core_ask_what_to_think_of_a_claim(folder: Path):
+    claim = BRIEF.replace("What about", "An interview note says so of").replace(
+        "用 ", "一份面试笔记说到 "
+    )
+    for index in range(11):
+        (folder / "pp" / f"core-{index}.yaml").write_text(BRIEF if index > 1 else claim)
+    assert [each for each in found(folder) if "quote a claim" in each] == [
+        f":1: warning: 2 of 11 core questions quote a claim ({lang}),"
+        " one in ten at most: pp/core-0, pp/core-1"
+        for lang in ("zh", "en")
+    ]
+    (folder / "pp" / "core-1.yaml").write_text(BRIEF)
+    assert not [each for each in found(folder) if "quote a claim" in each]
