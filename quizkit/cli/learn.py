@@ -6,7 +6,7 @@ import typer
 
 from quizkit.cli import complete
 from quizkit.cli.common import choose_topics, language, library, tell
-from quizkit.cli.options import Banks, JsonLines, LineByLine, Spoken
+from quizkit.cli.options import AllOfThem, Banks, JsonLines, LineByLine, Spoken
 from quizkit.cli.session import open_desk, session
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def learn(
     again: Annotated[
         bool, typer.Option("--again", help="From the beginning, also what was answered.")
     ] = False,
+    all_: AllOfThem = False,
     runs: Annotated[
         bool, typer.Option("--runs/--no-runs", help="After each answer, run what decides it.")
     ] = True,
@@ -47,7 +48,7 @@ def learn(
     """Walk through a topic: an idea, a picture, a question, and again."""
     from quizkit.paths import QUESTIONS
     from quizkit.tutor.lesson import Lesson
-    from quizkit.tutor.lineup import course
+    from quizkit.tutor.lineup import core, course
     from quizkit.tutor.queue import Queue
 
     spoken = language(lang)
@@ -60,14 +61,15 @@ def learn(
         shelf = shelves.topics()[topic]
         asks = [f"{topic}/{idea.ask}" for idea in shelf.ideas]
         order = dict.fromkeys([*asks, *(f"{topic}/{slug}" for slug in shelf.order)])
-        opening = _opening(shelves, topic, [each.id for each in entries])
+        asked = entries if all_ else core(entries, asks)
+        opening = _opening(shelves, topic, [each.id for each in asked])
         lesson = Lesson(place, shelf.title, _ideas(shelves, shelf, spoken), asks, opening)
         session(
-            entries,
+            asked,
             shelves,
             place,
             lambda cards, number: Queue(
-                entries, course(entries, [*order], {} if again else cards), number, strict=True
+                asked, course(asked, [*order], {} if again else cards), number, strict=True
             ),
             lang=spoken,
             before=lesson.before,

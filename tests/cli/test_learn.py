@@ -77,6 +77,23 @@ def test_a_bank_without_ideas_is_introduced_first(tmp_path: Path):
     assert said[1]["page"]["text"] == "two"
 
 
+def test_a_course_is_the_core_its_ideas_ask_and_all_of_it_on_request(tmp_path: Path):
+    shelf = tmp_path / "bank" / "zebra"
+    shelf.mkdir(parents=True)
+    ideas = "ideas: [{ask: asked}, {ask: early}]\n"
+    (shelf / "_topic.yaml").write_text(INTRO + ideas, encoding="utf-8")
+    text = (QUESTIONS / "comm" / "two-halves.yaml").read_text(encoding="utf-8")
+    text = text.split("followups:")[0].replace("core: true\n", "") + "sources: [a book]\n"
+    for name, mark in (("asked", ""), ("early", "core: true\n"), ("late", "")):
+        (shelf / f"{name}.yaml").write_text(mark + text, encoding="utf-8")
+    env = os.environ | {"QUIZKIT_HOME": str(tmp_path / "home"), "QUIZKIT_LANG": "en"}
+    for options, count in ((), 2), (("--all",), 3):
+        own = ["--json", "--bank", str(tmp_path / "bank"), *options]
+        done = started.quizkit("learn", "zebra", *own, env=env, given="")
+        said = [json.loads(line) for line in done.stdout.splitlines()]
+        assert said[0]["page"]["text"].startswith(f"one\n\n{count} questions, "), done.stderr
+
+
 def test_lint_wants_a_paragraph_and_a_question_for_each_idea(tmp_path: Path):
     (tmp_path / "zebra").mkdir()
     file = tmp_path / "zebra" / "_topic.yaml"
