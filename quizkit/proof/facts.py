@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from quizkit.bank.functions import Value
+from quizkit.bank.functions import Value, is_number
 from quizkit.proof.worlds import names_of, truth_of, value_of
 
 Relation = Literal["", "equal", "below", "above", "at_most", "at_least", "alike"]
 Of = Literal["", "rank", "max", "min", "sum"]
+Than = Literal["", "less", "more", "same"]
 
 _RELATIONS: Mapping[type[ast.cmpop], Relation] = {
     ast.Eq: "equal",
@@ -25,6 +26,7 @@ _RELATIONS: Mapping[type[ast.cmpop], Relation] = {
 _TURNED: Mapping[Relation, Relation] = {
     "below": "above", "above": "below", "at_most": "at_least", "at_least": "at_most",
 }  # fmt: skip
+_SAME = 1e-9  # a smaller share of a value is rounding
 _DENIED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.GtE: ast.Lt, ast.NotEq: ast.Eq,
 }  # fmt: skip
@@ -36,7 +38,7 @@ class Fact:
 
     `also` is a second measurement that is added to it. `relation` and `wanted` are what the claim
     says of it, where that is a plain value; `relation` is empty where it is held against another
-    measurement.
+    measurement. Of that one `than` says how the one before it turned out: less than this, more.
     """
 
     metric: str
@@ -46,6 +48,7 @@ class Fact:
     also: str = ""
     relation: Relation = ""
     wanted: Value | None = None
+    than: Than = ""
 
 
 def facts(claim: ast.expr, world: Mapping[str, Value], metrics: frozenset[str]) -> list[Fact]:
@@ -101,8 +104,22 @@ def _compared(
     if alone and wanted is not None and not isinstance(wanted, bool | str):
         yield replace(alone, relation=relation, wanted=wanted)
         return
+    beside = _subject(right, world, metrics)
+    if alone and beside and (than := _than(alone.value, beside.value)):
+        yield alone
+        yield replace(beside, than=than)
+        return
     yield from terms
     yield from _terms(right, world, metrics)
+
+
+def _than(value: Value, other: Value) -> Than:
+    """How two measurements compare; nothing of lists."""
+    if not (is_number(value) and is_number(other)):
+        return ""
+    if abs(value - other) <= _SAME * max(abs(value), abs(other)):
+        return "same"
+    return "less" if value < other else "more"
 
 
 def _terms(node: ast.expr, world: Mapping[str, Value], metrics: frozenset[str]) -> Sequence[Fact]:

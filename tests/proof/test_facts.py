@@ -39,8 +39,17 @@ SENT = Fact("sent", 8704, "rank", 0)
         ),
         ("error > 1 or bubble < 1", [Fact("bubble", 0.25, relation="below", wanted=1)]),
         ("not bubble < 1", [Fact("bubble", 0.25, relation="at_least", wanted=1)]),
-        # Held against each other, or reckoned with, measurements stand side by side.
-        ("bubble < back[1]", [Fact("bubble", 0.25), Fact("back", 50, "rank", 1)]),
+        # Held against each other, the second says how the first turned out, so or not.
+        ("bubble < back[1]", [Fact("bubble", 0.25), Fact("back", 50, "rank", 1, than="less")]),
+        ("error > bubble", [Fact("error", 1e-16), Fact("bubble", 0.25, than="less")]),
+        (
+            "back[0] == sum(back) or m == 0",
+            [
+                Fact("back", 100, "rank", 0),
+                Fact("back", 150, "sum", than="less"),
+            ],
+        ),
+        # Reckoned with, measurements stand side by side.
         ("4 * sent[0] == 5 * back[0]", [SENT, Fact("back", 100, "rank", 0)]),
         ("(bubble < error) == (slow > 1)", [Fact("bubble", 0.25), Fact("error", 1e-16)]),
         ("sent[0] + back[0] == m", [Fact("sent", 8804, "rank", 0, "back", "equal", 4)]),

@@ -162,7 +162,9 @@ def test_options_stand_as_they_were_shown_with_what_the_run_says_of_each():
         rf"^You said +{order[0]}\) four\n^The run says +not {order[0]}\) four", shown, re.MULTILINE
     )
     assert re.search(
-        rf"^✗ {order[0]}\) four \(yours\)\n +2 blocks each, not 4 blocks: ", shown, re.MULTILINE
+        rf"^✗ {order[0]}\) four \(yours\)\n +would be 4 blocks, was 2 blocks \(each rank\): ",
+        shown,
+        re.MULTILINE,
     )
     assert shown.count("\n· ") == 3, "no claim, no verdict"
     assert "Left open: options" in shown
@@ -210,7 +212,7 @@ def test_what_the_author_wrote_stands_in_place_of_what_is_made_of_the_claim():
     shows = {"options.2.claim": Text("若是会留 4 块", "four would have been held")}
     shown = told(replace(moment, proof=replace(moment.proof, shows=shows)))
     assert "four would have been held" in shown
-    assert "not 4 blocks" not in shown
+    assert "would be 4 blocks" not in shown
 
 
 def test_of_a_run_that_hung_it_is_said_where_each_rank_stood():
@@ -273,3 +275,9 @@ def test_a_run_that_agrees_with_the_options_and_not_beside_them_says_so(kind: st
     )
     proof = replace(moment.proof, judgement=replace(judgement, claims=claims))
     assert said in told(replace(moment, proof=proof))
+
+
+def test_a_gap_stands_in_its_own_words():
+    shown = told(answered("cp/four-all-to-alls"))
+    assert re.search(r"^gap 1: Forward has __ all-to-alls +7 +4  off by 3$", shown, re.MULTILINE)
+    assert re.search(r"^gap 2: ….*__ query head", shown, re.MULTILINE)

@@ -483,9 +483,9 @@ class TestProof:
         rows = [
             r" +You said +The run measured",
             r"gap 1 +three +3 +exactly that",
-            r"gap 2 +2 +4 +off by 50%",
+            r"gap 2 +2 +4 +off by 2",
             r"gap 3 +- +3",
-            r"gap 4 +9 +10 +off by 10%",
+            r"gap 4 +9 +10 +off by 1",
             r"gap 5 +more +not measured by this run",
             r"gap 6 +1 +not measured by this run",
         ]

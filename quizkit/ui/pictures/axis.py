@@ -5,20 +5,25 @@ import math
 
 def axis(start: float, end: float, unit: float | None, columns: int) -> str:
     """Times from `start` on, at round multiples of the unit, the last one at the end."""
-    last = f"{end:.6g}"
+    last = at(end)
     if columns < len(last):
         return ""
     span = end - start
     step = unit or 10.0 ** math.floor(math.log10(span / columns))
     for factor in (2, 2.5, 2) * 5:
         # A third is written longer than the end it adds up to.
-        if step * columns / span >= max(len(last) + 3, len(f"{step:.6g}") + 1):
+        if step * columns / span >= max(len(last) + 3, len(at(step)) + 1):
             break
         step *= factor
     text = ""
     for index in range(math.floor(span / step) + 1):
         place = round(index * step * columns / span)
-        label = f"{start + index * step:.6g}"
+        label = at(start + index * step)
         if place + max(len(label), len(last)) + len(last) + 2 <= columns:
             text = text.ljust(place) + label
     return text.ljust(columns - len(last)) + last
+
+
+def at(time: float) -> str:
+    """A time as it is written under a picture and above it."""
+    return f"{time:.4g}" if abs(time) < 1000 else f"{time:.6g}"

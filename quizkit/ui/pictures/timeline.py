@@ -6,6 +6,7 @@ Only ASCII inside the picture: terminals set for Chinese may draw other line cha
 import textwrap
 from collections.abc import Iterable
 
+from quizkit.ui.pictures.axis import at
 from quizkit.ui.pictures.bars import IDLE, bars
 from quizkit.ui.pictures.chart import Chart, Row
 from quizkit.ui.pictures.drawn import Line, Picture, Stretch
@@ -34,7 +35,7 @@ def headline(chart: Chart, lang: Lang) -> str:
         f"lab.timeline_{clock}",
         lang,
         schedule=chart.schedule,
-        span=f"{chart.span:.6g}",
+        span=at(chart.span),
         idle=f"{100 * chart.idle:.1f}",
     )
 

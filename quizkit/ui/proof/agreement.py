@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from quizkit.bank.draw import show_number, show_value
-from quizkit.bank.functions import is_number
+from quizkit.bank.functions import Number, is_number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Trace
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
@@ -21,6 +21,10 @@ from quizkit.words import say
 
 Said = tuple[str, str, bool | None]
 """What the learner said, what the run says, and whether it bears the learner out, if it can."""
+
+_SI, _IEC = ("TB", "GB", "MB", "kB", "B"), ("TiB", "GiB", "MiB", "KiB", "B")
+_TIMES = ("s", "ms", "us", "ns")
+_SMALL = 0.01  # below this a unit is too large for a number
 
 
 def agreement(moment: Moment, proof: ProofView, width: int) -> list[tuple[str, RenderableType]]:
@@ -180,13 +184,11 @@ def _number(moment: Moment, proof: ProofView) -> Said:
     if proof.measured is None:
         return mine, *_borne_out(moment, proof, right, right_answer(moment))
     measured = proof.measured
-    run = _with_unit(show_value([*measured] if isinstance(measured, list) else measured), unit)
+    run = fitted(measured, unit)[0]
     if isinstance(question, Numeric) and not proof.own and not proof.holds:
         run = say("glance.measured_at", lang, value=run, setting=setting(proof.bindings))
     elif isinstance(question, Numeric) and not proof.own:
-        answer = _with_unit(show_number(moment.asked.answer()), unit)
-        bound = setting(proof.bindings)
-        run = say("glance.elsewhere", lang, answer=answer, value=run, setting=bound)
+        run = say("glance.elsewhere", lang, value=run, setting=setting(proof.bindings))
     return mine, run, right if proof.holds else None
 
 
@@ -211,6 +213,19 @@ def right_answer(moment: Moment) -> str:
             return moment.verdict.expected[lang] if moment.verdict else ""
         case _:
             return say("glance.all_points", lang)
+
+
+def fitted(value: Number | list[Number], unit: str) -> tuple[str, str, float]:
+    """A measured number with its unit, that unit alone, and how many of them the question's is: a
+    small run of what is asked in GB measures bytes."""
+    if isinstance(value, list):
+        return _with_unit(show_value([*value]), unit), unit, 1
+    scale = 1.0
+    small = 0 < abs(value) < _SMALL
+    for names, step in ((_SI, 1000), (_IEC, 1024), (_TIMES, 1000)):
+        while small and unit in names[:-1] and abs(value) * scale < 1:
+            unit, scale = names[names.index(unit) + 1], scale * step
+    return _with_unit(show_number(value * scale), unit), unit, scale
 
 
 def _with_unit(number: str, unit: str) -> str:

@@ -56,7 +56,7 @@ def contrast(moment: Moment, proof: ProofView, width: int, room: int) -> list[Re
     if wide < _NARROWEST or any(cell_len(cell) > wide for row in cells for cell in row):
         return []
     grid = Table.grid(padding=(0, 2, 0, 0))
-    heads = (described(name, proof.demo, words, lang) for name in metrics)
+    heads = (described(name, proof.demo, words, lang).removeprefix("of ") for name in metrics)
     grid.add_row(note, *(Text("\n".join(in_lines(head, wide, 2)), "dim") for head in heads))
     for view, name, row in zip(views, settings, cells, strict=True):
         style = "bold" if view is proof else ""
@@ -74,8 +74,7 @@ def _conditions(claim: ast.expr, proof: ProofView) -> set[str]:
 
 
 def _cell(view: ProofView, metric: str, lang: Lang) -> str:
-    watch = view.demo.watch.get(metric)
-    return in_unit(view.report.metrics.get(metric, "-"), watch.unit if watch else "", lang)
+    return in_unit(view.report.metrics.get(metric, "-"), view.demo.watch.get(metric), lang)
 
 
 def _chosen(moment: Moment, proof: ProofView, spoken: set[str]) -> list[ProofView]:

@@ -1,5 +1,8 @@
 """Gaps as they were filled in, and steps as they were put, beside what the run measured of each."""
 
+import re
+
+from rich.cells import cell_len, chop_cells
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -11,10 +14,14 @@ from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
 from quizkit.tutor.typed import gap_number
 from quizkit.ui.proof.predicted import off
-from quizkit.ui.screens.parts import RIGHT, WRONG
+from quizkit.ui.screens.parts import RIGHT, WRONG, colon, short
 from quizkit.ui.terminal.draft import Draft
 from quizkit.ui.text.inline import inline
 from quizkit.words import say
+
+_GAP = re.compile(r"\[\[(\w+)\]\]")
+_STOP = re.compile(r"[。，；：！？、]|[.,;:!?](?= |$)")
+_WIDE = 42  # columns of the words around a gap
 
 
 def filled(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType]:
@@ -32,6 +39,7 @@ def _gaps(moment: Moment, proof: ProofView, question: Cloze) -> list[RenderableT
     """Every gap by its place in the text; some are beyond what a run can measure."""
     given, lang = Draft(moment.given), moment.lang
     rows = _columns("", say("ui.you_said", lang), say("ui.measured", lang))
+    around = _around(question.text[lang])
     for number, name in enumerate(question.gaps, start=1):
         typed = str(given.parts.get(name, given.text)).strip()
         said = gap_number(question, typed)
@@ -42,9 +50,25 @@ def _gaps(moment: Moment, proof: ProofView, question: Cloze) -> list[RenderableT
                 shown.append(f"  {off(said, measured, lang)}", "not bold")
         else:
             shown = Text(say("ui.gap_unmeasured", lang), "dim", overflow="fold")
-        label = Text(say("ui.gap", lang, number=number), "dim")
+        clause = around.get(name, "__")
+        label = say("ui.gap", lang, number=number)
+        label += f"{colon(lang)}{clause}" if clause != "__" else ""
+        label = short(inline(label, True), _WIDE)
         rows.add_row(label, Text(typed or "-", overflow="fold"), shown)
     return [Text(""), rows]
+
+
+def _around(text: str) -> dict[str, str]:
+    """What each gap stands in: its clause, up to the gaps beside it."""
+    pieces = _GAP.split(" ".join(text.split()))
+    found: dict[str, str] = {}
+    for at in range(1, len(pieces), 2):
+        before = _STOP.split(pieces[at - 1])[-1].lstrip()
+        if cell_len(before) > _WIDE // 3:  # what the gap itself stands with says most
+            before = "…" + chop_cells(before[::-1], _WIDE // 3)[0][::-1].lstrip()
+        after = _STOP.split(pieces[at + 1])[0].rstrip()
+        found[pieces[at]] = f"{before}__{after}"
+    return found
 
 
 def _steps(moment: Moment, proof: ProofView, question: Order, plain: bool) -> list[RenderableType]:

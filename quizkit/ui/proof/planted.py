@@ -52,7 +52,7 @@ def _came_of_it(report: Report, words: DemoWords, lang: Lang, width: int) -> lis
             told.append(f"{say('ui.rank_at', lang, rank=rank, file=file, line=line)} {code}")
         return [short(Text(each), width) for each in told]
     failing = [check for check in report.checks if not check.holds][:_RANKS]
-    values = (in_unit(check.measured, "", lang) for check in failing)
+    values = (in_unit(check.measured, None, lang) for check in failing)
     names = (words.check(check.name) for check in failing)
     return [
         short(Text(say("glance.check", lang, did=did, name=name, measured=value)), width)

@@ -17,6 +17,7 @@ from quizkit.ui.terminal.draft import Draft
 from quizkit.words import Lang, say
 
 _CLOSE = 1e-9
+_FEW = 100  # what is counted up to here is off by so many, what is more by a share
 
 
 def predicted(moment: Moment, proof: ProofView, names: Mapping[str, Value]) -> list[RenderableType]:
@@ -71,7 +72,8 @@ def off(said: Number | list[Number], measured: Number | list[Number], lang: Lang
     gap = abs(said - measured)
     if gap <= _CLOSE * max(abs(said), abs(measured)):
         return say("ui.exact", lang)
-    if not measured:
+    whole = float(said).is_integer() and float(measured).is_integer()
+    if not measured or (whole and abs(measured) <= _FEW):
         return say("ui.off", lang, error=show_number(gap))
     percent = 100 * gap / abs(measured)
     return say("ui.off", lang, error=f"{percent:.0f}%" if percent >= 100 else f"{percent:.3g}%")

@@ -5,10 +5,12 @@ from rich.text import Text
 
 from quizkit.bank.draw import show_value
 from quizkit.bank.formula import FormulaError
+from quizkit.bank.functions import Value, is_number
 from quizkit.bank.model import Bug, Choice, Essay, Numeric
 from quizkit.proof.judge import BoundRun, key_names, scope
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
+from quizkit.ui.proof.agreement import fitted
 from quizkit.ui.proof.bearing import sentences
 from quizkit.ui.proof.filled import filled
 from quizkit.ui.proof.planted import ending, planted
@@ -51,12 +53,19 @@ def _numbers(
     lang, hit = moment.lang, moment.verdict.trap if moment.verdict else None
     assert proof.measured is not None
     names = scope(question, BoundRun(proof.bindings, proof.report), proof.demo)
-    found = [(show_value(proof.measured), say("glance.measured", lang), "bold")]
+    shown, unit, scale = fitted(proof.measured, question.unit)
+
+    def written(number: Value) -> str:
+        return show_value(number if scale == 1 or not is_number(number) else number * scale)
+
+    # A unit stands with the numbers only where it is not the one of the question.
+    measured = shown if unit != question.unit else written(proof.measured)
+    found = [(measured, say("glance.measured", lang), "bold")]
     key = say("glance.key" if proof.own else "glance.key_there", lang)
-    found.append((show_value(question.answer(names)), key, ""))
+    found.append((written(question.answer(names)), key, ""))
     for trap in sorted(question.traps, key=lambda each: each is not hit):
         try:
-            value = show_value(trap.formula(names))
+            value = written(trap.formula(names))
         except FormulaError:  # a wrong formula need not have a value everywhere
             continue
         text = moment.asked.fill(trap.forgot, lang)
