@@ -104,7 +104,7 @@ def ring(q, kv, masks, tile=1, clock=None):
     for step, (source, seen) in enumerate(masks):
         arriving = None
         if step < ranks() - 1:
-            arriving = exchange(kv, ahead, torch.empty_like(kv), behind)
+            arriving = exchange(kv, ahead, torch.empty_like(kv), behind, name=f"KV{source}")
         blocks.append(wide(kv).detach().requires_grad_())  # whose gradient has to go home
         part, part_lse = attend(wide(q), *blocks[-1], seen=seen)
         if step == 0:  # every token sees itself: from here on no lse is -inf
@@ -182,7 +182,8 @@ def main(
         q, kv, dout = inputs[0, :, held], inputs[1:3, :, held], inputs[3, :, held]
         q = q.requires_grad_()
 
-        with virtual_clock(layout.replace("_", " ")) as clock:
+        letters = {"A": "attention over rank {}'s K/V block", "KV": "rank {}'s K/V block"}
+        with virtual_clock(layout.replace("_", " "), 0.0, **letters) as clock:
             out, blocks, work = ring(q, kv, masks, tile, clock)
             makespan = round(clock.makespan(), 9)
         dq, *dkv = torch.autograd.grad((out * dout).sum(), [q, *blocks])

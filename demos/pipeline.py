@@ -115,7 +115,7 @@ def step(order, block, inputs, targets, cost, clock):
             # neither would come to receive; one message under way in each direction is enough.
             if target in under_way:
                 under_way[target].wait()
-            under_way[target] = isend(result, target)
+            under_way[target] = isend(result, target, name=f"{kind}{i}")
 
     seen.finish = clock.now
     barrier()  # the flush: every message has been taken; only now may an optimizer touch weights
@@ -257,7 +257,7 @@ BREAKS = {
         source="torch counts p - s forwards, then B before F; with F before B that is one too many",
     ),
     "blocking-send": Break(
-        old="under_way[target] = isend(result, target)",
+        old='under_way[target] = isend(result, target, name=f"{kind}{i}")',
         new="isend(result, target).wait()",
         expect="hangs",
         ranks=2,

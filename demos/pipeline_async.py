@@ -128,7 +128,7 @@ def train(order, per_update, block, inputs, targets, cost, clock):
                 seen.updates.append(versions.row.clone())
                 gradient = 0
         if 0 <= target <= last:
-            flights.append(isend(result, target))
+            flights.append(isend(result, target, name=f"{kind}{i}"))
     for flight in flights:
         flight.wait()
     seen.versions, seen.bytes = versions.most, versions.most_bytes

@@ -163,7 +163,7 @@ def step(order, block, work, inputs, targets, cost, clock, saved):
         clock.spend(cost["F"] * ran + (cost["B"] if kind == "B" else 0), f"{kind}{i}")
         between = max(between, saved.live_bytes)
         if 0 <= target <= last:
-            flights.append(isend(result, target))
+            flights.append(isend(result, target, name=f"{kind}{i}"))
     for flight in flights:
         flight.wait()
     return between

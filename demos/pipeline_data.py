@@ -75,7 +75,7 @@ def step(each, order, block, members, inputs, targets, share, cost, clock):
             y.backward(arrived)
             result, seen.ready = x.grad, clock.now
         if 0 <= target < ranks():
-            flights.append(isend(result, target))
+            flights.append(isend(result, target, name=f"{kind}{i}"))
         if kind == "B" and (each or (kind, i) == order[-1]):
             with wire() as sent:
                 total = all_sum(take_gradient(block), members)

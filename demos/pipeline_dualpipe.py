@@ -138,7 +138,8 @@ def step(order, chunks, microbatches, cost, clock):
             if target == rank():
                 handed[kind, i] = made[kind]
             elif target is not None:
-                under_way.append(isend(made[kind], target, tag=int(kind == "F")))
+                name = f"{kind}{i}.{number}"
+                under_way.append(isend(made[kind], target, tag=int(kind == "F"), name=name))
 
     for message in under_way:
         message.wait()

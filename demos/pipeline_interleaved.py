@@ -99,7 +99,8 @@ def step(order, mine, stages, inputs, targets, cost, clock):
             arrived = recv(torch.empty_like(inputs[i]), source % ranks(), tag=lane)
         if not down and isnan(seen.first_backward):
             seen.first_backward = clock.now
-        clock.spend(cost[kind], f"{kind}{i}.{stage // ranks()}")
+        name = f"{kind}{i}.{stage // ranks()}"
+        clock.spend(cost[kind], name)
         seen.busy += cost[kind]
 
         if down:
@@ -118,7 +119,7 @@ def step(order, mine, stages, inputs, targets, cost, clock):
         if target in mine:
             handed[kind, target, i] = result
         elif 0 <= target < stages:
-            under_way.append(isend(result, target % ranks(), tag=lane))
+            under_way.append(isend(result, target % ranks(), tag=lane, name=name))
 
     for message in under_way:
         message.wait()

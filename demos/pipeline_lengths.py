@@ -145,7 +145,7 @@ def step(name, operations, stage, batches, data, pair, backward, clock):
                 shape = document.new_tensor(document.shape)
                 flights.append(isend(document if name == "packed" else shape, here + 1, tag=1))
             if here < last:
-                flights.append(isend(y, here + 1))
+                flights.append(isend(y, here + 1, name=f"F{i}"))
         else:
             x, y, price = alive.pop(i)
             if here < last:
@@ -153,7 +153,7 @@ def step(name, operations, stage, batches, data, pair, backward, clock):
             y.backward()
             clock.spend(price * backward, f"B{i}")
             if here > 0:
-                flights.append(isend(x.grad, here - 1))
+                flights.append(isend(x.grad, here - 1, name=f"B{i}"))
     for flight in flights:
         flight.wait()
     return seen

@@ -130,7 +130,8 @@ def step(orders, at, block, inputs, targets, sends, clock):
             x, y = alive.pop(i)
             y.backward(arrived)
         if target in coming:
-            flights.append(isend(y.detach() if kind == "F" else x.grad, target))
+            result = y.detach() if kind == "F" else x.grad
+            flights.append(isend(result, target, name=f"{kind}{i}"))
             if sends == "rendezvous" and at[here] > 2 * k + 1:
                 recv(got_it.clone(), target, tag=1)
 
@@ -263,8 +264,8 @@ def read(where, words, microbatches):
 
 BREAKS = {
     "blocking-send": Break(
-        old="x.grad, target))\n",
-        new="x.grad, target))\n            flights[-1].wait()\n",
+        old='name=f"{kind}{i}"))\n',
+        new='name=f"{kind}{i}"))\n            flights[-1].wait()\n',
         expect="hangs",
         ranks=2,
         source="dist.send taken for buffered: on gloo it waits for its receiver",

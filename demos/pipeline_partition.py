@@ -82,7 +82,7 @@ def step(layers, cost, inputs, targets, clock):
             y.backward(arrived)
             result = x.grad
         if 0 <= target <= last:
-            flights.append(isend(result, target))
+            flights.append(isend(result, target, name=f"{kind}{i}"))
     for flight in flights:
         flight.wait()
 

@@ -131,7 +131,7 @@ def step(order, block, inputs, targets, cost, clock, saved):
             else:
                 gradients_of_weights(block, alive.pop(i).inputs, owed.popleft())
         if 0 <= target <= last:
-            under_way.append(isend(result, target))
+            under_way.append(isend(result, target, name="{}{}".format(*parts[0])))
 
         past = [kept for kept in alive.values() if kept.gradients]
         waiting = sum(map(own_bytes, past))

@@ -72,7 +72,7 @@ def forward(q: Tensor, k: Tensor, v: Tensor, visits: list, clock=None, join=merg
         if step < ranks() - 1:
             room = torch.empty_like(kv)
             memory.append(weakref.ref(room.untyped_storage()))
-            arriving = pass_on(kv, room)
+            arriving = pass_on(kv, room, name=f"KV{source}")
         held = max(held, sum(block() is not None for block in memory))
         if rows.any():
             part = attend(q[:, rows], *kv[:, :, keys], visible=visible)
@@ -132,11 +132,11 @@ def backward(
     return dq.to(q.dtype), dk.to(k.dtype), dv.to(v.dtype)
 
 
-def pass_on(block: Tensor, room: Tensor, tag: int = 0) -> Flight[Tensor]:
+def pass_on(block: Tensor, room: Tensor, tag: int = 0, name: str = "") -> Flight[Tensor]:
     """Start sending a block ahead and receiving the one from behind; `wait()` returns that one."""
     ahead, behind = (rank() + 1) % ranks(), (rank() - 1) % ranks()
     # Both in one go: if every rank sent first and received after, all would wait for ever.
-    return exchange(block, ahead, room, behind, tag)
+    return exchange(block, ahead, room, behind, tag, name)
 
 
 def plan(seq: int, layout: str, causal: bool) -> list[tuple[int, Tensor, Tensor, Tensor]]:
@@ -197,7 +197,8 @@ def main(
     # Turned before they leave, keys carry their place with them: RoPE costs no message.
     places = here
     q, k = rotate(q, places), rotate(k, places)
-    with wire() as out_wire, virtual_clock("ring", transfer=transfer) as clock:
+    letters = {"A": "attention over rank {}'s K/V block", "KV": "rank {}'s K/V block"}
+    with wire() as out_wire, virtual_clock("ring", transfer, **letters) as clock:
         out, lse, work, held = forward(q, k, v, visits, clock)
     sums, *_ = forward(q, k, torch.ones_like(v), visits)
     averaged, *_ = forward(q, k, v, visits, join=average)
@@ -308,8 +309,9 @@ BREAKS = {
         source="cos and sin still cut at rank * tokens after the layout became zigzag",
     ),
     "wait-first": Break(
-        old="return exchange(block, ahead, room, behind, tag)",
-        new="(flight := exchange(block, ahead, room, behind, tag)).wait()\n    return flight",
+        old="return exchange(block, ahead, room, behind, tag, name)",
+        new="flight = exchange(block, ahead, room, behind, tag, name)\n"
+        "    flight.wait()\n    return flight",
         expect="blocks travel while attention is computed",
         ranks=2,
         source="a blocking send-receive: every number is right and nothing is hidden",

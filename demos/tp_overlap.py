@@ -91,7 +91,8 @@ def gathered_product(piece, weight, work, overlap):
         owner = (me - step) % t  # a piece that has come `step` ranks along the ring
         flight = None
         if step < t - 1:
-            flight = exchange(piece, (me + 1) % t, torch.empty_like(piece), (me - 1) % t)
+            ahead, behind, name = (me + 1) % t, (me - 1) % t, f"X{owner}"
+            flight = exchange(piece, ahead, torch.empty_like(piece), behind, name=name)
         if overlap:
             outputs[owner] = work(f"F{owner}", piece, weight.T, part=1 / t)
         else:
@@ -140,7 +141,7 @@ def main(
             # The same costs added in another order may differ in a float's last digit.
             took[f"backward_{name}"] = round(clock.makespan(), 9)
             turns[f"backward_{name}"] = work.turns
-        with virtual_clock(f"gather {name}", hop_time) as clock:
+        with virtual_clock(f"gather {name}", hop_time, X="rank {}'s tokens") as clock:
             work = Work(clock, costs, launch)
             product = gathered_product(x.chunk(t)[rank()], own, work, overlap)
             took[f"gather_{name}"] = round(clock.makespan(), 9)

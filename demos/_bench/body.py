@@ -166,6 +166,8 @@ def lived(
         "at": time.time(),
         "checks": me.checks if me else [],
         "events": me.events if me else [],
+        "hops": me.hops if me else [],
+        "letters": me.letters if me else {},
         "pictures": me.pictures if me else [],
         "seconds": bool(me and me.seconds),
     }

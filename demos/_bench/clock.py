@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -22,6 +23,10 @@ class VirtualClock:
         start, self.now = self.now, self.now + cost
         _keep(self.schedule, name, start, self.now)
 
+    def send(self, name: str, to: int) -> None:
+        """Keep for the timeline that this has left for a rank; it is under way for `transfer`."""
+        here().hops.append(_event(self.schedule, name, self.now, self.now + self.transfer, to=to))
+
     def reach(self, sent: float) -> None:
         """A message sent at that time has been received."""
         self.now = max(self.now, sent + self.transfer)
@@ -41,8 +46,12 @@ def timed(schedule: str, name: str, start: float, end: float) -> None:
 
 
 def _keep(schedule: str, name: str, start: float, end: float) -> None:
-    event = {"schedule": schedule, "rank": here().rank, "name": name, "start": start, "end": end}
-    here().events.append(event)
+    here().events.append(_event(schedule, name, start, end))
+
+
+def _event(schedule: str, name: str, start: float, end: float, **more: int) -> dict[str, Any]:
+    when = {"name": name, "start": start, "end": end}
+    return {"schedule": schedule, "rank": here().rank, **more, **when}
 
 
 _current: VirtualClock | None = None
@@ -54,14 +63,16 @@ def current() -> VirtualClock | None:
 
 
 @contextmanager
-def virtual_clock(schedule: str, transfer: float = 0.0) -> Iterator[VirtualClock]:
+def virtual_clock(schedule: str, transfer: float = 0.0, **letters: str) -> Iterator[VirtualClock]:
     """Open a clock at 0. Every rank that talks inside must have one open.
 
-    A message arrives `transfer` after it was sent; sending costs its sender nothing.
+    A message arrives `transfer` after it was sent; sending costs its sender nothing. `letters` say
+    what operations and messages named so are, `{}` for the number in a name: `F="forward of {}"`.
     """
     global _current
     if _current is not None:
         raise RuntimeError(f"the clock {_current.schedule!r} is still open on this rank")
+    here().letters |= letters
     _current = VirtualClock(schedule, transfer)
     try:
         yield _current

@@ -19,6 +19,8 @@ class Here:
     staged: bool = False
     checks: list[dict[str, Any]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
+    hops: list[dict[str, Any]] = field(default_factory=list)
+    letters: dict[str, str] = field(default_factory=dict)
     pictures: list[dict[str, Any]] = field(default_factory=list)
     seconds: bool = False  # whether the events' times were measured; else they are counted
 

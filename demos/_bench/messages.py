@@ -85,12 +85,14 @@ def _ours(tensor: Tensor) -> Tensor:
 
 
 # A payload travels under an even tag and the sender's virtual time under the odd one beside it.
-def _outgoing(tensor: Tensor, to: int, tag: int) -> list[dist.P2POp]:
+def _outgoing(tensor: Tensor, to: int, tag: int, name: str) -> list[dist.P2POp]:
     _count(tensor, _peer(to))
     payload = _ours(tensor)
     payload = (payload.cpu() if here().staged else payload).contiguous()
     ops = [dist.P2POp(dist.isend, payload, _peer(to), tag=2 * tag)]
     if running := clock.current():
+        if name:
+            running.send(name, to)
         stamp = torch.tensor([running.now], dtype=torch.float64, device=payload.device)
         ops.append(dist.P2POp(dist.isend, stamp, to, tag=2 * tag + 1))
     return ops
@@ -128,9 +130,12 @@ def _fly(ops: list[dist.P2POp], land: Callable[[], Received]) -> Flight[Received
     return Flight(_start(ops), [op.tensor for op in ops], land)
 
 
-def isend(tensor: Tensor, to: int, tag: int = 0) -> Flight[None]:
-    """Start sending; do not change the tensor before `wait`."""
-    return _fly(_outgoing(tensor, to, tag), lambda: None)
+def isend(tensor: Tensor, to: int, tag: int = 0, name: str = "") -> Flight[None]:
+    """Start sending; do not change the tensor before `wait`.
+
+    With a name the message is part of the timeline, if a virtual clock is open.
+    """
+    return _fly(_outgoing(tensor, to, tag, name), lambda: None)
 
 
 def irecv(into: Tensor, source: int, tag: int = 0) -> Flight[Tensor]:
@@ -138,10 +143,15 @@ def irecv(into: Tensor, source: int, tag: int = 0) -> Flight[Tensor]:
     return _fly(*_incoming(into, source, tag))
 
 
-def exchange(out: Tensor, to: int, into: Tensor, source: int, tag: int = 0) -> Flight[Tensor]:
-    """Start sending one tensor and receiving another; `wait` gives `into`, filled."""
+def exchange(
+    out: Tensor, to: int, into: Tensor, source: int, tag: int = 0, name: str = ""
+) -> Flight[Tensor]:
+    """Start sending one tensor, by its name if it has one, and receiving another.
+
+    `wait` gives `into`, filled.
+    """
     incoming, land = _incoming(into, source, tag)
-    return _fly(incoming + _outgoing(out, to, tag), land)
+    return _fly(incoming + _outgoing(out, to, tag, name), land)
 
 
 def send(tensor: Tensor, to: int, tag: int = 0) -> None:

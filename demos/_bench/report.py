@@ -53,7 +53,7 @@ def blank(
         "metrics": {},
         "how": {},
         "floors": {},
-        "timeline": {"clock": "virtual", "events": []},
+        "timeline": {"clock": "virtual", "events": [], "hops": [], "letters": {}},
         "pictures": [],
         "verdict": "error",
     }
@@ -80,7 +80,10 @@ def built(report: Report, watched: Watched) -> Report:
     messages = [ending.message for ending in endings]
     report["checks"] = metric.worst([c for each in messages for c in each.get("checks", ())])
     report["pictures"] = pictures.merged([each.get("pictures", ()) for each in messages])
-    report["timeline"]["events"] = [e for each in messages for e in each.get("events", ())]
+    for kept in ("events", "hops"):
+        report["timeline"][kept] = [e for each in messages for e in each.get(kept, ())]
+    for each in messages:
+        report["timeline"]["letters"] |= each.get("letters", {})
     if any(each.get("seconds") for each in messages):
         report["timeline"]["clock"] = "wall"
     if watched.cancelled:

@@ -66,7 +66,7 @@ def run_one(
                 report = cancelled.report
         try:  # first, as whoever reads the report may stop reading
             if watch:
-                spoken = _watched(report, spoken, plain)
+                spoken = _watched(report, demo, spoken, plain)
             _draw(report, demo, svg, trace, spoken)
         finally:
             _tell(report, demo, json, spoken, plain)
@@ -144,10 +144,11 @@ def _tell(report: Report, demo: "Demo", json: bool, lang: Lang, plain: bool) -> 
     show(console(is_plain(plain)), report, demo, lang, is_plain(plain))
 
 
-def _watched(report: Report, lang: Lang, plain: bool) -> Lang:
+def _watched(report: Report, demo: "Demo", lang: Lang, plain: bool) -> Lang:
     """Play the timeline, or tell its moments line by line; gives the language spoken by then."""
     from quizkit.errors import UsageError
     from quizkit.ui.pictures.chart import charts
+    from quizkit.ui.screens.demo_words import demo_words
     from quizkit.ui.terminal.console import console, is_plain
 
     drawn = charts(report.timeline, report.ranks)
@@ -158,14 +159,17 @@ def _watched(report: Report, lang: Lang, plain: bool) -> Lang:
     if is_plain(plain) or not (sys.stdin.isatty() and sys.stdout.isatty()):
         from quizkit.ui.screens.watch_screen import told
 
-        for line in told(drawn, lang):
+        for line in told(drawn, lang, demo_words(demo, lang).picture):
             print(line)
         return lang
     from quizkit.ui.terminal.keys import Keyboard
     from quizkit.ui.terminal.screen import Screen
     from quizkit.ui.terminal.watching import watched
 
-    return watched(Screen(console()), Keyboard(), drawn, report.demo, lang)
+    def in_words(text: str, spoken: Lang) -> str:
+        return demo_words(demo, spoken).picture(text)
+
+    return watched(Screen(console()), Keyboard(), drawn, in_words, lang)
 
 
 def _draw(report: Report, demo: "Demo", svg: Path | None, trace: Path | None, lang: Lang) -> None:

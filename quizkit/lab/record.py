@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -19,7 +19,7 @@ from quizkit import safe_file
 from quizkit.errors import LabError
 from quizkit.lab.content import content
 from quizkit.lab.demo import Demo
-from quizkit.lab.report import SCHEMA, Failure, Origin, Report, Scalar, Setting
+from quizkit.lab.report import SCHEMA, Event, Failure, Hop, Origin, Report, Scalar, Setting
 
 KEPT = "quizkit/record/1"
 _LARGEST = 1 << 25  # bytes of a demo's file
@@ -219,14 +219,16 @@ def _json(value: object) -> str:
 def _line(report: Report) -> Line:
     """What one run adds to its file. Of whose machine it was nothing is left."""
     said = replace(report, error=_nameless(report)).to_json()
-    events = said["timeline"]["events"]
+    timeline = said["timeline"]
+    for kept in ("events", "hops"):
+        timeline[kept] = [[*each.values()] for each in timeline[kept]]
     return {
         "ranks": said["ranks"],
         "args": said["args"],
         "break": said["broken"],
         **{name: said[name] for name in ("outcome", "verdict", "metrics", "how", "floors")},
         "checks": [[*check.values()] for check in said["checks"]],
-        "timeline": {**said["timeline"], "events": [[*event.values()] for event in events]},
+        "timeline": {name: each for name, each in timeline.items() if each or name == "events"},
         **({"pictures": said["pictures"]} if said["pictures"] else {}),
         "error": said["error"],
     }
@@ -252,7 +254,8 @@ def _report(name: str, made: Made, line: Line, origin: Origin) -> Report | None:
     """A line as the report it was, or None where it is none."""
     try:
         checks = ("name", "measured", "relation", "expected", "holds")
-        events = ("schedule", "rank", "name", "start", "end")
+        kinds = {"events": Event, "hops": Hop}
+        columns = {kept: [each.name for each in fields(kind)] for kept, kind in kinds.items()}
         timeline = line["timeline"]
         said = {
             **line,
@@ -266,7 +269,10 @@ def _report(name: str, made: Made, line: Line, origin: Origin) -> Report | None:
             "checks": [dict(zip(checks, each, strict=True)) for each in line["checks"]],
             "timeline": {
                 **timeline,
-                "events": [dict(zip(events, each, strict=True)) for each in timeline["events"]],
+                **{
+                    kept: [dict(zip(names, each, strict=True)) for each in timeline.get(kept, ())]
+                    for kept, names in columns.items()
+                },
             },
         }
         return replace(Report.from_json(said), origin=origin)

@@ -58,11 +58,28 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Hop:
+    """One message, called by what is in it: from when it left a rank until it was `to` another."""
+
+    schedule: str
+    rank: int
+    to: int
+    name: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
-    """What ran when, and by which clock: `virtual` counts costs, `wall` counts seconds."""
+    """What ran when, and by which clock: `virtual` counts costs, `wall` counts seconds.
+
+    `letters` say what names stand for, by what they have before their number: that is `{}` there.
+    """
 
     clock: str = "none"
     events: tuple[Event, ...] = ()
+    hops: tuple[Hop, ...] = ()
+    letters: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,19 +214,26 @@ def _timeline(value: object) -> Timeline:
     data = dict(items(value))
     return Timeline(
         clock=is_a(str, data["clock"]),
-        events=tuple(_event(each) for each in a_list(data["events"])),
+        events=tuple(Event(**_event(each)) for each in a_list(data["events"])),
+        # Reports made before messages were kept have none.
+        hops=tuple(_hop(each) for each in a_list(data.get("hops", ()))),
+        letters={name: is_a(str, text) for name, text in items(data.get("letters", {}))},
     )
 
 
-def _event(value: object) -> Event:
+def _hop(value: object) -> Hop:
+    return Hop(to=is_a(int, dict(items(value))["to"]), **_event(value))
+
+
+def _event(value: object) -> dict[str, Any]:
     data = dict(items(value))
-    return Event(
-        schedule=is_a(str, data["schedule"]),
-        rank=is_a(int, data["rank"]),
-        name=is_a(str, data["name"]),
-        start=float(number(data["start"])),
-        end=float(number(data["end"])),
-    )
+    return {
+        "schedule": is_a(str, data["schedule"]),
+        "rank": is_a(int, data["rank"]),
+        "name": is_a(str, data["name"]),
+        "start": float(number(data["start"])),
+        "end": float(number(data["end"])),
+    }
 
 
 def _failure(value: object) -> Failure:

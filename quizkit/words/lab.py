@@ -19,16 +19,10 @@ WORDS: Words = {
     "watch_time": {"zh": "时刻 {at}，共 {span}", "en": "at {at} of {span}"},
     "watch_block": {"zh": "（第 {block}/{blocks} 段）", "en": " (part {block} of {blocks})"},
     "watch_idle": {"zh": "空闲", "en": "idle"},
-    "watch_way": {
-        "zh": "同名操作依次在哪些 rank 上执行，方括号是现在：",
-        "en": "The ranks that each operation goes over, one after the other; [now]:",
-    },
-    "watch_kv": {
-        "zh": "A3 表示用 rank 3 的 K/V 块算注意力。各块依次经过的 rank，方括号是现在：",
-        "en": "A3 is attention over rank 3's K/V block. The ranks each block goes over; [now]:",
-    },
-    "watch_from": {"zh": "，来自 rank {rank}", "en": ", from rank {rank}"},
-    "watch_to": {"zh": "，下一站 rank {rank}", "en": ", next on rank {rank}"},
+    "watch_letter": {"zh": "{name}：{words}", "en": "{name} {words}"},
+    "watch_letters": {"zh": "；", "en": ", "},
+    "watch_gets": {"zh": "，收到 rank {rank} 的 {name}", "en": ", gets {name} from rank {rank}"},
+    "watch_sends": {"zh": "，发 {name} 给 rank {rank}", "en": ", sends {name} to rank {rank}"},
     "timeline_folded": {
         "zh": "时间轴分成 {blocks} 段，自上而下接着看。",
         "en": "Time goes on in the rows below: {blocks} stretches.",

@@ -255,6 +255,35 @@ def test_a_message_can_take_virtual_time(warm: Warm):
     assert report["metrics"]["makespan"] == 10.0  # 9 and two transfers on the way
 
 
+NAMED = """
+import torch
+from _bench import check, exchange, rank, ranks, virtual_clock
+
+
+def main():
+    me, n, x = rank(), ranks(), torch.zeros(1)
+    exchange(x, (me + 1) % n, x.clone(), (me - 1) % n, name="no clock is open").wait()
+    with virtual_clock("round", 0.5, M="message of {}") as clock:
+        clock.spend(1.0 + me, "F")
+        exchange(x, (me + 1) % n, x.clone(), (me - 1) % n, name=f"M{me}").wait()
+        exchange(x, (me + 1) % n, x.clone(), (me - 1) % n).wait()
+    check("fine", 1, "==", 1)
+    return {}
+"""
+
+
+def test_messages_with_a_name_are_kept_with_when_they_left_and_arrived(warm: Warm):
+    warm.programs.write("named", NAMED)
+    timeline = warm.run("named", 2)["timeline"]
+    assert timeline["hops"] == [
+        {"schedule": "round", "rank": me, "to": 1 - me, "name": f"M{me}"}
+        | {"start": 1.0 + me, "end": 1.5 + me}
+        for me in (0, 1)
+    ]
+    assert timeline["letters"] == {"M": "message of {}"}
+    assert [each["name"] for each in timeline["events"]] == ["F", "F"]
+
+
 TIMED = """
 from _bench import check, rank, timed
 
@@ -270,7 +299,8 @@ def main(real: bool = True):
 def test_seconds_that_were_measured_are_said_to_be(warm: Warm):
     warm.programs.write("timed", TIMED)
     event = {"schedule": "step", "rank": 1, "name": "F", "start": 0.25, "end": 0.5}
-    assert warm.run("timed", 2)["timeline"] == {"clock": "wall", "events": [event]}
+    timeline = warm.run("timed", 2)["timeline"]
+    assert (timeline["clock"], timeline["events"]) == ("wall", [event])
     assert warm.run("timed", 2, args={"real": False})["timeline"]["clock"] == "virtual"
 
 

@@ -86,7 +86,7 @@ def test_a_report_has_all_its_parts(programs: Programs):
         "metrics": {"total": 52.0, "seen": [5, 6, 7, 8]},
         "how": {"total": "compared", "seen": "counted"},
         "floors": {},
-        "timeline": {"clock": "virtual", "events": []},
+        "timeline": {"clock": "virtual", "events": [], "hops": [], "letters": {}},
         "pictures": [],
         "verdict": "pass",
     }

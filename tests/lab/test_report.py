@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from quizkit.errors import LabError
-from quizkit.lab.report import Check, Event, Failure, Report, Setting
+from quizkit.lab.report import Check, Event, Failure, Hop, Report, Setting
 
 REPORTS = Path(__file__).parent / "reports"
 
@@ -34,6 +34,7 @@ def test_a_finished_run() -> None:
     assert report.how["bubble_1f1b"] == "clocked"
     assert report.timeline.clock == "virtual"
     assert Event("gpipe", 0, "F0", 0.0, 1.0) in report.timeline.events
+    assert Hop("gpipe", 0, 1, "F0", 1.0, 1.0) in report.timeline.hops
 
 
 def test_numbers_that_json_cannot_say() -> None:
@@ -99,6 +100,13 @@ def test_a_report_from_before_there_were_pictures_has_none() -> None:
     data = stored("pipeline")
     del data["pictures"]
     assert Report.from_json(data).pictures == ()
+
+
+def test_a_report_from_before_messages_were_kept_has_none() -> None:
+    data = stored("ring_attention")
+    del data["timeline"]["hops"], data["timeline"]["letters"]
+    timeline = Report.from_json(data).timeline
+    assert (timeline.hops, timeline.letters, len(timeline.events)) == ((), {}, 6)
 
 
 def test_a_break_shows_only_as_declared() -> None:

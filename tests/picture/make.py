@@ -132,14 +132,14 @@ def study() -> str:
 
 
 def watch() -> str:
-    """Play ring attention, and stop before the last hop of each block."""
+    """Play ring attention, and stop with the blocks on their second hop."""
     with tempfile.TemporaryDirectory() as home:
         desk = Terminal("demo ring-attention --gpus 4 --lang en --watch", 24, home)
         desk.until("Space play/pause")
         desk.press("\x1b[D")
         desk.until("at 0 of")
-        desk.press("\x1b[C" * 3)
-        desk.until("rank 0 A1")
+        desk.press("\x1b[C" * 4)
+        desk.until("at 0.7552 of")
         desk.settle()
         kept = svg(desk.screen, [*range(_used(desk.screen))], "quizkit demo ring-attention --watch")
         desk.close()

@@ -1,11 +1,11 @@
 """What every picture of a timeline is drawn from: one schedule's events, a row for each rank."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from quizkit.lab.report import Event, Timeline
+from quizkit.lab.report import Event, Hop, Timeline
 
 # Operations that everybody draws in the same colour; whatever else there is follows after them.
 _USUAL = ("F", "B", "W")
@@ -30,6 +30,9 @@ class Chart:
     rows: tuple[Row, ...]
     kinds: tuple[str, ...]
     """The kinds of operations in it, in the order of their colours."""
+    hops: tuple[Hop, ...] = ()
+    letters: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the run itself says of its names."""
 
     @property
     def idle(self) -> float:
@@ -70,9 +73,17 @@ def charts(timeline: Timeline, ranks: int) -> tuple[Chart, ...]:
     """One chart for each schedule, in the order they were run; what took no time is left out."""
     events = [event for event in timeline.events if event.end > event.start]
     schedules = dict.fromkeys(event.schedule for event in events)
-    return tuple(
+    drawn = (
         _chart(name, timeline.clock, [e for e in events if e.schedule == name], ranks)
         for name in schedules
+    )
+    return tuple(
+        replace(
+            each,
+            hops=tuple(hop for hop in timeline.hops if hop.schedule == each.schedule),
+            letters=timeline.letters,
+        )
+        for each in drawn
     )
 
 

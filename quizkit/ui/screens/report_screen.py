@@ -18,7 +18,7 @@ from quizkit.ui.pictures.timeline import draw, headline, letters
 from quizkit.ui.screens.demo_words import DemoWords, demo_words
 from quizkit.words import Lang, listed, say
 
-_BARS = ("blue", "green", "yellow", "magenta", "cyan", "red")
+COLOURS = ("blue", "green", "yellow", "magenta", "cyan", "red")
 _VERDICTS = {"pass": "bold green", "fail": "bold red", "error": "bold red"}
 _HOW = ("counted", "compared", "identical", "clocked", "computed")
 _WIDE = 100  # columns from which on there is room for prose beside numbers
@@ -244,7 +244,7 @@ def painted(line: Line, chart: Chart) -> Text:
 
 def bar_style(name: str, chart: Chart) -> str:
     """The colours of an operation; of none for what is no operation."""
-    return f"black on {_BARS[colour(name, chart.kinds, len(_BARS))]}" if name else ""
+    return f"black on {COLOURS[colour(name, chart.kinds, len(COLOURS))]}" if name else ""
 
 
 def _error(report: Report, words: DemoWords, lang: Lang) -> Iterator[RenderableType]:

@@ -1,42 +1,72 @@
-"""One moment of a timeline being played: bars up to now, and what each rank is doing."""
+"""One moment of a timeline being played: bars up to now, and what is under way between ranks."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
-from quizkit.ui.pictures.chart import Chart
+from quizkit.lab.report import Hop
+from quizkit.ui.pictures.chart import Chart, colour, kind
 from quizkit.ui.pictures.drawn import Line
+from quizkit.ui.pictures.playhead import come, doing, flying, moments, sent
 from quizkit.ui.pictures.timeline import draw, headline, letters
-from quizkit.ui.pictures.way import doing, moments, way
-from quizkit.ui.screens.report_screen import bar_style
+from quizkit.ui.screens.report_screen import COLOURS, bar_style
 from quizkit.words import Lang, say
 
-_BLOCKS_OF = ("ring-attention", "cp-layouts")  # here A3 is attention over the block of rank 3
+_SHORTEST, _LONGEST = 14, 40  # columns of the way from a rank to another
+_GAP = 3
 
 
 def frame(
-    chart: Chart, demo: str, at: float, width: int, height: int, lang: Lang
+    chart: Chart,
+    at: float,
+    since: float,
+    width: int,
+    height: int,
+    lang: Lang,
+    in_words: Callable[[str], str] = str,
 ) -> list[RenderableType]:
-    """The screen at a time; of a picture higher than the screen, the part with the playhead."""
-    now = [_now(chart, rank, at) for rank in range(chart.ranks)]
+    """The screen at a time, with all that was under way `since` the one before.
+
+    Of a picture higher than the screen it is the part with the playhead. `in_words` puts what the
+    run says of its names in the learner's language.
+    """
     title = Text(headline(chart, lang), "bold")
-    said = letters([chart], lang)
+    said = legend(chart, lang, in_words)
     below = [Text(said, "dim")] if said else []
-    if any(way(chart, event) for row in chart.rows for event in row.events):
-        which = "kv" if demo in _BLOCKS_OF and chart.kinds == ("A",) else "way"
-        below.append(Text(say(f"lab.watch_{which}", lang), "dim"))
+    now = [
+        line for rank in range(chart.ranks) for line in _now(chart, rank, at, since, width, lang)
+    ]
     high = sum(-(-text.cell_len // width) for text in (title, *below))
     room = height - high - len(now) - 5  # the time, a blank, two lines of footer, the cursor
     part, drawn = _bars(chart, at, width, room, lang)
     time = say("lab.watch_time", lang, at=f"{at:.4g}", span=f"{chart.span:.4g}")
-    return [title, *drawn, Text(time + part, "bold"), *below, *(_line(*each, lang) for each in now)]
+    return [title, *drawn, Text(time + part, "bold"), *below, *now]
 
 
-def told(charts: Sequence[Chart], lang: Lang) -> Iterator[str]:
-    """The same in lines, for a pipe: at each moment what every rank is doing."""
+def legend(chart: Chart, lang: Lang, in_words: Callable[[str], str] = str) -> str:
+    """What the letters are that operations and messages are called by."""
+    names = [event.name for row in chart.rows for event in row.events]
+    names += [hop.name for hop in chart.hops]
+    told = [said] if (said := letters([chart], lang)) else []
+    for letter, text in chart.letters.items():
+        # One of them in full says more than a rule for all.
+        if named := max((name for name in names if kind(name) == letter), default=""):
+            words = in_words(text).replace("{}", re.sub(r"\D", "", named))
+            told.append(say("lab.watch_letter", lang, name=named, words=words))
+    return say("lab.watch_letters", lang).join(told)
+
+
+def told(
+    charts: Sequence[Chart], lang: Lang, in_words: Callable[[str], str] = str
+) -> Iterator[str]:
+    """The same in lines, for a pipe: at each moment what every rank is doing, sends and gets."""
     for chart in charts:
         yield headline(chart, lang)
+        if said := legend(chart, lang, in_words):
+            yield said
         for at in moments(chart)[:-1]:
             ranks = (_said(chart, rank, at, lang) for rank in range(chart.ranks))
             yield f"{at:.6g}: {'; '.join(ranks)}"
@@ -64,8 +94,8 @@ def _bars(chart: Chart, at: float, width: int, room: int, lang: Lang) -> tuple[s
         lines.append(Text(mark, "bold"))
         done = picture.wide if over or number < here else column + 1 if number == here else 0
         lines += [_played(line, chart, done) for line in block]
-    told = say("lab.watch_block", lang, block=here + 1, blocks=len(blocks))
-    return "" if whole or len(blocks) == 1 else told, lines
+    where = say("lab.watch_block", lang, block=here + 1, blocks=len(blocks))
+    return "" if whole or len(blocks) == 1 else where, lines
 
 
 def _played(line: Line, chart: Chart, done: int) -> Text:
@@ -78,41 +108,72 @@ def _played(line: Line, chart: Chart, done: int) -> Text:
     return text
 
 
-_Now = tuple[int, list[tuple[str, str, Sequence[int]]]]
-
-
-def _now(chart: Chart, rank: int, at: float) -> _Now:
-    """A rank, and of each thing it is at: name, colours and way."""
-    here = doing(chart, rank, at)
-    return rank, [(e.name, bar_style(e.name, chart), way(chart, e)) for e in here]
-
-
-def _line(rank: int, found: list[tuple[str, str, Sequence[int]]], lang: Lang) -> Text:
+def _now(chart: Chart, rank: int, at: float, since: float, width: int, lang: Lang) -> list[Text]:
+    """What a rank is at, and beside it the ways to other ranks, with what is on them."""
     text = Text(f"rank {rank}  ", no_wrap=True, overflow="ellipsis")
-    if not found:
-        return text.append(say("lab.watch_idle", lang), "dim")
-    for name, style, ranks in found:
-        text.append(name, style).append("   ")
-        past = True
-        for number, each in enumerate(ranks):
-            text.append(" > " if number else "", "dim")
-            if each == rank:
-                past = False
-                text.append(f"[{each}]", "bold")
-            else:
-                text.append(f"{each}", "" if past else "dim")
-        text.append("   " if ranks else "")
-    return text
+    here = doing(chart, rank, at)
+    for number, event in enumerate(here):
+        text.append("  " if number else "").append(event.name, bar_style(event.name, chart))
+    if not here:
+        text.append(say("lab.watch_idle", lang), "dim")
+    if not chart.hops:
+        return [text]
+    text.pad_right(max(_GAP, _busiest(chart, lang) - text.cell_len))
+    room = width - text.cell_len
+    most = max(len(_ways(chart, each)) for each in range(chart.ranks))
+    beside = max(1, min(most, (room + _GAP) // (_SHORTEST + _GAP)))
+    wide = min((room + _GAP) // beside - _GAP, _LONGEST)
+    under_way = flying(chart, rank, at, since)
+    lines, before = [text], text.cell_len
+    for number, to in enumerate(_ways(chart, rank)):
+        if number and number % beside == 0:
+            lines.append(Text(" " * before, no_wrap=True, overflow="ellipsis"))
+        elif number:
+            lines[-1].append(" " * _GAP)
+        lines[-1].append_text(_way(chart, to, [h for h in under_way if h.to == to], at, wide))
+    return lines
+
+
+def _busiest(chart: Chart, lang: Lang) -> int:
+    """Columns of what stands before the ways, whatever a rank is at."""
+    lanes = max(sum(row.rank == rank for row in chart.rows) for rank in range(chart.ranks))
+    names = [event.name for row in chart.rows for event in row.events]
+    longest = max(map(cell_len, names)) * lanes + 2 * (lanes - 1)
+    digits = len(str(chart.ranks - 1))
+    return len("rank   ") + digits + max(longest, cell_len(say("lab.watch_idle", lang))) + _GAP
+
+
+def _ways(chart: Chart, rank: int) -> list[int]:
+    """The ranks that this one sends to in all of the schedule, the next one first."""
+    found = {hop.to for hop in chart.hops if hop.rank == rank}
+    return sorted(found, key=lambda to: (to - rank) % chart.ranks)
+
+
+def _way(chart: Chart, to: int, hops: Sequence[Hop], at: float, wide: int) -> Text:
+    """One way, and the messages as far along it as time has come."""
+    end = f"> {to}"
+    free = wide - len(end)
+    signs = [("-", "dim")] * free
+    for hop in hops:
+        label = f"[{hop.name}]"
+        gone = min(1.0, (at - hop.start) / (hop.end - hop.start)) if hop.end > hop.start else 1.0
+        start = round(gone * max(0, free - len(label)))
+        signs[start : start + len(label)] = [(sign, _hop_style(hop, chart)) for sign in label]
+    way = Text.assemble(*signs[:free])
+    return way.append(end, "bold" if hops else "dim")
+
+
+def _hop_style(hop: Hop, chart: Chart) -> str:
+    """The colours of a message: those of the operation of its name, or else of its number."""
+    kinds = chart.kinds if kind(hop.name) in chart.kinds else (kind(hop.name),)
+    return f"black on {COLOURS[colour(hop.name, kinds, len(COLOURS))]}"
 
 
 def _said(chart: Chart, rank: int, at: float, lang: Lang) -> str:
-    """What a rank is doing, where it was before and where it goes next."""
-    words: list[str] = []
-    for event in doing(chart, rank, at):
-        ranks = way(chart, event)
-        place = ranks.index(rank) if rank in ranks else 0
-        came = say("lab.watch_from", lang, rank=ranks[place - 1]) if place else ""
-        goes = ranks[place + 1 :]
-        on = say("lab.watch_to", lang, rank=goes[0]) if goes else ""
-        words.append(f"{event.name}{came}{on}")
-    return f"rank {rank} {' + '.join(words) or say('lab.watch_idle', lang)}"
+    """What a rank is doing, what it has just got and what it sends."""
+    words = " + ".join(e.name for e in doing(chart, rank, at)) or say("lab.watch_idle", lang)
+    for hop in come(chart, rank, at):
+        words += say("lab.watch_gets", lang, name=hop.name, rank=hop.rank)
+    for hop in sent(chart, rank, at):
+        words += say("lab.watch_sends", lang, name=hop.name, rank=hop.to)
+    return f"rank {rank} {words}"

@@ -27,8 +27,9 @@ _ASKING: tuple[State, ...] = (
     "pick", *_TICKING, "order", "line", "review", "type", "compose"
 )  # fmt: skip
 _ALL: tuple[State, ...] = (*_ASKING, "verdict")
+_SHOWN: tuple[State, ...] = ("watch",)
 _BESIDE: tuple[State, ...] = ("home", "demos", "riddle", "ran")
-_PAGED: tuple[State, ...] = (*_ALL, "page")
+_PAGED: tuple[State, ...] = (*_ALL, "page", *_SHOWN)
 # Up and down move the cursor of a list of ticks, Home and End the one of a text.
 _STILL: tuple[State, ...] = ("pick", "order", "line", "review", "verdict", "page")
 _KEYED: tuple[State, ...] = (*_STILL, *_TICKING)
@@ -84,8 +85,8 @@ KEYMAP: tuple[Binding, ...] = (
     Binding("full", "full", ("verdict",), ("v",), "v", line=":v"),
     Binding("why", "why", ("verdict",), ("w",), "w", line=":w"),
     Binding("say", "say", ("verdict",), ("y",), "y", line=":y"),
-    Binding("scroll_up", "scroll", _STILL, ("up", "k"), "↑/↓", quiet=True),
-    Binding("scroll_down", "scroll", _STILL, ("down", "j"), "↑/↓", quiet=True),
+    Binding("scroll_up", "scroll", (*_STILL, *_SHOWN), ("up", "k"), "↑/↓", quiet=True),
+    Binding("scroll_down", "scroll", (*_STILL, *_SHOWN), ("down", "j"), "↑/↓", quiet=True),
     Binding("page_up", "page", _PAGED, ("pageup",), "PgUp/PgDn", chord="pageup", quiet=True),
     Binding("page_down", "page", _PAGED, ("pagedown",), "PgUp/PgDn", chord="pagedown", quiet=True),
     Binding("scroll_top", "page_ends", _KEYED, ("home",), "Home/End", quiet=True),
