@@ -269,7 +269,7 @@ class Idea:
     """What follows a paragraph: the question asked, and a picture drawn from a kept run.
 
     `run` is the question whose proof made the run (with its topic, if that is another one),
-    `schedule` the timeline of it that is shown.
+    `schedule` the timeline of it that is shown, or the title of another of its pictures.
     """
 
     ask: str

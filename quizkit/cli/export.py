@@ -42,16 +42,17 @@ def anki(
     """Cards for Anki, a deck a topic; importing again updates them and keeps their reviews."""
     from time import time
 
+    from quizkit.cli.kept import kept_views
     from quizkit.export.anki import Note, note, package, search
     from quizkit.words import say
 
-    langs = _langs(lang)
+    langs, seen = _langs(lang), kept_views()
     notes: list[Note] = []
     with library(bank or []) as shelves:
         left = _Left()
         wanted = _chosen(topic, bank)
         for _, question in _questions(shelves, wanted):
-            card = left.unless(question, lambda each: note(each, langs))
+            card = left.unless(question, lambda each: note(each, langs, seen(each)))
             notes += [card] if card else []
         live = {each.id for each in shelves.entries()}
         gone = [
@@ -78,11 +79,12 @@ def markdown(
     json: Json = False,
 ) -> None:
     """The questions to read, their answers folded away."""
+    from quizkit.cli.kept import kept_views
     from quizkit.errors import UsageError
     from quizkit.export.leaf import leaf
     from quizkit.export.markdown import contents, page
 
-    langs = _langs(lang)
+    langs, seen = _langs(lang), kept_views()
     if json and target is None:
         raise UsageError("export_target")
     shown: dict[str, list[Question]] = {}
@@ -92,7 +94,7 @@ def markdown(
             if left.unless(question, lambda each: leaf(each, langs[0])):
                 shown.setdefault(slug, []).append(question)
         topics = shelves.topics()
-    pages = {slug: page(topics[slug], every, langs) for slug, every in shown.items()}
+    pages = {slug: page(topics[slug], every, langs, seen) for slug, every in shown.items()}
     if target is None:
         typer.echo("\n".join(pages.values()), nl=False)
         _tell_left(left.names, langs[0])

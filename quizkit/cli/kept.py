@@ -3,8 +3,44 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from quizkit.bank.library import Library
-    from quizkit.lab.report import Report
+    from quizkit.bank.model import Question
+    from quizkit.lab.report import Report, Setting
+    from quizkit.proof.view import ProofView
+
+
+def kept_views(beside: bool = False) -> "Callable[[Question], ProofView | None]":
+    """What tells of a question's proof from the record alone, or None where nothing is kept.
+
+    `beside` has the other recorded settings too.
+    """
+    from quizkit.bank.draw import FIRST
+    from quizkit.errors import LabError, QuizkitError
+    from quizkit.lab.catalogue import catalogue
+    from quizkit.proof.kept import shipped
+    from quizkit.proof.prove import Prover
+    from quizkit.tutor.asked import ask
+
+    demos = catalogue()
+    record = shipped(demos)
+
+    def run(wanted: "Setting") -> "Report":
+        if found := record.get(wanted):
+            return found
+        raise LabError("torch_missing")
+
+    def view(question: "Question") -> "ProofView | None":
+        if question.proof is None:
+            return None
+        prover = Prover(demos, run, known=record.get if beside else lambda _: None)
+        try:
+            return prover.view(question, ask(question, FIRST).values)
+        except QuizkitError:
+            return None
+
+    return view
 
 
 def kept_run(shelves: "Library", name: str) -> "Report | None":

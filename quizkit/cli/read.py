@@ -36,6 +36,7 @@ def show(
 ) -> None:
     """Show one question whole, with its answer."""
     from quizkit.bank.listed import listed
+    from quizkit.cli.kept import kept_views
     from quizkit.ui.screens.reading import whole
     from quizkit.ui.terminal.console import console
 
@@ -50,7 +51,8 @@ def show(
         row = _row(listed(question)) | {"whole": whole_of(question)}
         _print({"schema": "quizkit/questions/1", "questions": [row]})
     else:
-        console(plain=plain).print(whole(question, spoken, plain))
+        proof = kept_views(beside=True)(question) if question.proof else None
+        console(plain=plain).print(whole(question, spoken, plain, proof))
 
 
 def list_questions(

@@ -21,6 +21,7 @@ from quizkit.bank.model import Question
 from quizkit.errors import UsageError
 from quizkit.export.leaf import Leaf, leaf
 from quizkit.export.web import html, mathjax
+from quizkit.proof.view import ProofView
 from quizkit.words import Lang
 
 _DEFLATED = zipfile.ZIP_DEFLATED
@@ -80,9 +81,9 @@ class Note:
         return f"quizkit::{self.id.split('/', 1)[0]}"
 
 
-def note(question: Question, langs: Sequence[Lang]) -> Note:
+def note(question: Question, langs: Sequence[Lang], proof: ProofView | None = None) -> Note:
     """A question's card, in one language or in several one below the other."""
-    leaves = [leaf(question, lang) for lang in langs]
+    leaves = [leaf(question, lang, proof) for lang in langs]
     front, back = _side(leaves, "front"), _side(leaves, "back")
     tags = (f"quizkit::{question.topic}", f"level::{question.level}", f"kind::{question.kind}")
     return Note(question.id, (escape(question.id), front, back), tags)

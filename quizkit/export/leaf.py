@@ -9,11 +9,16 @@ from quizkit.bank.functions import Number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Text, Trace
 from quizkit.lab.catalogue import find
 from quizkit.lab.excerpt import Excerpt, excerpt
+from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.stem import stem
+from quizkit.ui.proof.told import drawn
 from quizkit.ui.screens.parts import colon, kind
-from quizkit.ui.screens.reading import derived, slip
+from quizkit.ui.screens.reading import slipped
+from quizkit.ui.screens.worked import worked
 from quizkit.words import Lang, say
+
+_WIDE = 64  # columns of a picture: a card on a telephone scrolls sideways, but not for ever
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +30,15 @@ class Leaf:
     back: str
 
 
-def leaf(question: Question, lang: Lang) -> Leaf:
-    """The question as it is asked once. Raises UsageError or LabError where it cannot be."""
+def leaf(question: Question, lang: Lang, proof: ProofView | None = None) -> Leaf:
+    """The question as it is asked once. Raises UsageError or LabError where it cannot be.
+
+    `proof` is a recorded run, whose picture comes along.
+    """
     asked = ask(question, FIRST, _code(question))
     title = f"{kind(question, lang)} · {say(f'ui.level_{question.level}', lang)}"
     front = [stem(asked, lang).markdown(), *_given(asked, lang)]
-    back = [*_key(asked, lang), *_told(asked, lang)]
+    back = [*_key(asked, lang), *_told(asked, lang, proof)]
     return Leaf(title, _joined(front), _joined(back))
 
 
@@ -70,9 +78,12 @@ def _key(asked: Asked, lang: Lang) -> Iterator[str]:
             )  # fmt: skip
         case Numeric() as question:
             answer = f"{show_number(asked.answer())} {question.unit}".strip()
-            yield _headed("bank.answer", f"`{answer}{derived(question.answer)}`", lang)
+            yield _headed("bank.answer", f"`{answer}`", lang)
+            sums = worked(question.answer, asked.values, question.unit, lang)
+            yield _listed(f"`{each}`" for each in sums)
             traps = (
-                f"`{slip(trap.formula, asked)}`{colon(lang)}{asked.fill(trap.forgot, lang)}"
+                f"`{slipped(trap.formula, asked, lang)}`"
+                f"{colon(lang)}{asked.fill(trap.forgot, lang)}"
                 for trap in question.traps
             )
             yield _section("bank.traps", _listed(traps), lang)
@@ -100,9 +111,11 @@ def _key(asked: Asked, lang: Lang) -> Iterator[str]:
             raise AssertionError(asked.question.kind)
 
 
-def _told(asked: Asked, lang: Lang) -> Iterator[str]:
+def _told(asked: Asked, lang: Lang, proof: ProofView | None) -> Iterator[str]:
     question = asked.question
     yield _section("bank.explain", asked.fill(question.explain, lang), lang)
+    if proof and any(picture := drawn(proof, _WIDE, lang)):
+        yield _section("export.picture", _fenced(picture), lang)
     yield _section("bank.say", _filled(asked, question.say, lang), lang)
     yield _section("bank.sources", _listed(question.sources), lang)
     if question.proof:

@@ -1,15 +1,20 @@
 """The bank to read: a page for each topic, answers folded away."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from quizkit.bank.model import Question, Topic
 from quizkit.export.leaf import Leaf, leaf
+from quizkit.proof.view import ProofView
 from quizkit.words import Lang, say
 
+Seen = Callable[[Question], ProofView | None]
+"""The recorded run of a question's proof, if there is one."""
 
-def page(topic: Topic, questions: Iterable[Question], langs: Sequence[Lang]) -> str:
-    """A topic: its introduction, then its questions in reading order."""
-    return "\n\n".join(_blocks(topic, questions, langs)) + "\n"
+
+def page(topic: Topic, questions: Iterable[Question], langs: Sequence[Lang], seen: Seen) -> str:
+    """A topic: its introduction, then its questions in reading order, each with what is seen of
+    its proof."""
+    return "\n\n".join(_blocks(topic, questions, langs, seen)) + "\n"
 
 
 def contents(pages: Sequence[tuple[Topic, int]], langs: Sequence[Lang]) -> str:
@@ -20,12 +25,15 @@ def contents(pages: Sequence[tuple[Topic, int]], langs: Sequence[Lang]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _blocks(topic: Topic, questions: Iterable[Question], langs: Sequence[Lang]) -> Iterator[str]:
+def _blocks(
+    topic: Topic, questions: Iterable[Question], langs: Sequence[Lang], seen: Seen
+) -> Iterator[str]:
     yield f"# {_title(topic, langs)}"
     for lang in langs:
         yield topic.intro[lang].strip()
     for question in questions:
-        sides: list[tuple[Lang, Leaf]] = [(lang, leaf(question, lang)) for lang in langs]
+        proof = seen(question)
+        sides: list[tuple[Lang, Leaf]] = [(lang, leaf(question, lang, proof)) for lang in langs]
         yield f"## {question.id}"
         for _, side in sides:
             yield f"*{side.title}*"

@@ -82,6 +82,10 @@ WORDS: Words = {
     "say": {"zh": "面试时可以这么说", "en": "Say it aloud"},
     "sources": {"zh": "出处", "en": "Sources"},
     "proof": {"zh": "证明", "en": "Proof"},
+    "unrecorded": {
+        "zh": "没有附带的记录；quizkit prove {name} 会跑一遍",
+        "en": "No run of it is recorded; quizkit prove {name} makes one",
+    },
     "avoid": {"zh": "不要写", "en": "avoid"},
     "also": {"zh": "又叫：", "en": "also: "},
     "right": {"zh": "对", "en": "right"},

@@ -8,6 +8,7 @@ WORDS: Words = {
         "en": "These numbers are one fixed draw; in quizkit they are drawn anew each time.",
     },
     "prove": {"zh": "跑一遍看看：", "en": "See it run:"},
+    "picture": {"zh": "跑出来是这样（附带的记录）", "en": "What a recorded run looks like"},
     "lines": {"zh": "错在这里：", "en": "What is wrong:"},
     "fold": {"zh": "答案和讲解", "en": "Answer and explanation"},
     "made": {

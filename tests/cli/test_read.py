@@ -168,3 +168,13 @@ def test_every_one_of_the_common_70_is_listed(tmp_path: Path):
 
 def test_a_term_stands_beside_its_other_name(tmp_path: Path):
     assert "流水线气泡" in read(tmp_path, "glossary", "bubble").stdout
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "would agree, differs by"), ("zh", "若成立应")])
+def test_a_shown_proof_is_told_in_words_from_the_recorded_run(lang: str, said: str):
+    shown = CliRunner().invoke(app, ["show", "attention/eos-is-no-wall", "--lang", lang]).stdout
+    proof = shown.split("证明" if lang == "zh" else "\nProof")[1]
+    assert "quizkit demo varlen --ranks 1" in proof
+    assert ("not run here" if lang == "en" else "没在这里跑") in proof
+    assert said in proof
+    assert "scores_varlen" not in proof

@@ -8,6 +8,7 @@ import pytest
 
 from quizkit.bank.model import Choice, Order, Question
 from quizkit.bank.reader import Bank, read
+from quizkit.cli.kept import kept_views
 from quizkit.errors import UsageError
 from quizkit.export.leaf import leaf
 from quizkit.export.web import html, mathjax, typed
@@ -164,3 +165,30 @@ def test_a_table_and_a_page_without_typesetting():
     made = html("| a | b |\n|---|--:|\n| `x` | $m \\times v$ |", typed)
     assert "<td><code>x</code></td>" in made.replace("\n", "")
     assert "<span>m × v</span>" in made
+
+
+def test_an_answer_is_worked_through_and_names_no_function():
+    back = leaf(shipped("pp/bubble-share"), "en").back
+    assert "(makespan − ideal) / makespan = " in back
+    for name in ("pp/bubble-share", "comm/ring-bytes", "memory/adam-states"):
+        if (QUESTIONS / f"{name}.yaml").is_file():
+            assert "quizkit calc" not in leaf(shipped(name), "en").back
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [
+        ("pp/bubble-share", "rank 0 |F0-"),
+        ("dp/who-holds-what", "rank 3  ###"),
+        ("attention/windows-for-serving", "from 3 "),
+    ],
+)
+def test_the_picture_of_the_recorded_run_comes_along_as_text(name: str, drawn: str):
+    question = shipped(name)
+    proof = kept_views()(question)
+    back = leaf(question, "en", proof).back
+    fenced = re.findall(r"```text\n(.*?)\n```", back, re.DOTALL)
+    assert any(drawn in each for each in fenced)
+    assert drawn not in leaf(question, "en").back
+    # On a card it is text as well: whatever a title says, nothing of it is markup.
+    assert escape(drawn, quote=False) in html(back, mathjax)

@@ -9,7 +9,7 @@ from quizkit.lab.picture import Curve
 from quizkit.ui.pictures.look import amount, cut, fill, ink, label, legend
 from quizkit.words import Lang, say
 
-_ROWS = 11
+_ROWS = 9
 _WIDE, _HIGH = 700, 220  # of the lines in an SVG
 _FAR = 10  # from a largest this many times the smallest on, the axis is logarithmic
 

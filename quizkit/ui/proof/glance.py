@@ -78,7 +78,7 @@ def _drawn(proof: ProofView, width: int, lang: Lang, room: int) -> list[Renderab
 def _ending(moment: Moment, proof: ProofView, width: int) -> list[RenderableType]:
     """Where it ran and with which numbers; then what it leaves open."""
     told: list[RenderableType] = [Text(_where(moment, proof), overflow="fold")]
-    told.append(short(Text(_command(proof)), width))
+    told.append(short(Text(command(proof)), width))
     left = "" if proof.judgement.reason else _open(moment, proof)
     return [*told, short(Text(left), width)] if left else told
 
@@ -112,7 +112,7 @@ def _numbers(moment: Moment, proof: ProofView) -> str:
     return say(f"glance.{key}", lang, setting=bound)
 
 
-def _command(proof: ProofView) -> str:
+def command(proof: ProofView) -> str:
     """What can be typed to see the same run: defaults are left out."""
     report = proof.report
     given = {

@@ -16,7 +16,7 @@ from quizkit.ui.terminal.draft import Draft, found_line
 from quizkit.ui.text.inline import inline
 from quizkit.words import Lang, say
 
-_SIGNS: dict[Mark, tuple[str, str]] = {
+SIGNS: dict[Mark, tuple[str, str]] = {
     "holds": ("✓", RIGHT),
     "refuted": ("✗", WRONG),
     "open": ("·", "dim"),
@@ -101,7 +101,7 @@ def in_lines(sentence: str, width: int, most: int) -> list[str]:
 
 
 def _line(of: Statement, lang: Lang, plain: bool, width: int) -> Text:
-    sign, style = _SIGNS[of.bearing.mark]
+    sign, style = SIGNS[of.bearing.mark]
     notes = [say(f"glance.{of.bearing.mark}", lang)] if plain else []
     notes += [of.note] if of.note else []
     tail = bracketed(notes, lang) if notes else ""

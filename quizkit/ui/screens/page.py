@@ -34,7 +34,7 @@ def page_screen(page: Page, plain: bool) -> RenderableType:
 
 
 class _Picture:
-    """The timeline of a kept run, as wide as the console, and that it is one."""
+    """A timeline or another picture of a kept run, as wide as the console, and that it is one."""
 
     def __init__(self, report: "Report", schedule: str, lang: Lang) -> None:
         self._report, self._schedule = report, schedule
@@ -43,17 +43,27 @@ class _Picture:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        """Nothing where the run has no such timeline."""
+        """Nothing where the run has no such picture."""
+        from quizkit.lab.catalogue import find
+        from quizkit.ui.pictures import measured
         from quizkit.ui.pictures.chart import charts
+        from quizkit.ui.screens.demo_words import demo_words
         from quizkit.ui.screens.report_screen import pictures
 
-        report = self._report
+        report, width = self._report, min(options.max_width, WIDEST)
+        told = {"demo": report.demo, "ranks": report.ranks}
+        shown = "\n" + say("study.picture", self._lang, **told)
+        caption = Text(shown, "dim", overflow="fold", end="")
         for chart in charts(report.timeline, report.ranks):
             if chart.schedule == self._schedule:
-                told = {"demo": report.demo, "ranks": report.ranks}
-                caption = say("study.picture", self._lang, **told)
-                yield Text("\n" + caption, "dim", overflow="fold", end="")
-                yield from pictures([chart], min(options.max_width, WIDEST), self._lang)
+                yield caption
+                yield from pictures([chart], width, self._lang)
+        for picture in report.pictures:
+            if picture.title == self._schedule:
+                words = demo_words(find(report.demo), self._lang)
+                yield caption
+                translated = measured.in_words(picture, words.picture)
+                yield from measured.draw(translated, width, False, self._lang)
 
 
 def read_page(view: View, keyboard: Keyboard, page: Page) -> Command:

@@ -1,7 +1,6 @@
 """The bank as a reader sees it: one question whole, and the terms."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 
 from rich.console import Group, RenderableType
 from rich.text import Text as Line
@@ -22,11 +21,12 @@ from quizkit.bank.model import (
     Text,
     Trace,
 )
-from quizkit.calc import sheets
 from quizkit.lab.catalogue import find
 from quizkit.lab.excerpt import excerpt
+from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.stem import stem
+from quizkit.ui.proof.told import told
 from quizkit.ui.screens.parts import below, colon, kind
 from quizkit.ui.screens.worked import worked
 from quizkit.ui.text.code import listing
@@ -35,9 +35,12 @@ from quizkit.ui.text.markup import prose
 from quizkit.words import Lang, listed, say
 
 
-def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType:
+def whole(
+    question: Question, lang: Lang, plain: bool = False, proof: ProofView | None = None
+) -> RenderableType:
     """One question with everything it knows, its answer too, worked for one draw of its numbers.
 
+    `proof` is a run that was recorded of it, which says in words what its claims rest on.
     Raises UsageError where no number can be drawn.
     """
     asked = ask(question, FIRST)
@@ -50,10 +53,7 @@ def whole(question: Question, lang: Lang, plain: bool = False) -> RenderableType
     if question.say:
         parts += [_title("say", lang), _told(asked, question.say, lang, plain)]
     if question.proof:
-        proof = question.proof
-        told = [f"demo {proof.demo}" + (f" --break {proof.broken}" if proof.broken else "")]
-        told += [claim.source for claim in proof.claims]
-        parts += [_title("proof", lang), *(Line(f"  {line}") for line in told)]
+        parts += [_title("proof", lang), *told(question, proof, lang, plain)]
     if question.sources:
         parts += [_title("sources", lang), *(Line(f"  {line}") for line in question.sources)]
     return Group(*parts)
@@ -69,13 +69,6 @@ def term_table(terms: Mapping[str, Term], lang: Lang) -> RenderableType:
         heading = first if first == second else f"{first} · {second}"
         parts += [Line.assemble((heading, "bold"), f"  {told}"), prose(term.note[lang]), Line("")]
     return Group(*parts)
-
-
-def derived(formula: Formula) -> str:
-    """Where a number comes from: the formula, or the calculator that has it by another name."""
-    called = (sheets.find(name) for name in formula.calls)
-    named = dict.fromkeys(f"quizkit calc {found.sheet}" for found in called if found)
-    return f" ({listed(named, 'en')})" if named else f" = {formula}"
 
 
 def _told(asked: Asked, text: Text, lang: Lang, plain: bool) -> RenderableType:
@@ -108,9 +101,7 @@ def _key(asked: Asked, lang: Lang, plain: bool) -> Iterable[RenderableType]:
                 yield _title("traps", lang)
             for trap in question.traps:
                 forgot = asked.fill(trap.forgot, lang)
-                yield prose(
-                    f"- `{_slipped(trap.formula, asked, lang)}`{colon(lang)}{forgot}", plain
-                )
+                yield prose(f"- `{slipped(trap.formula, asked, lang)}`{colon(lang)}{forgot}", plain)
         case Order():
             yield _title("answer", lang)
             for index, step in enumerate(question.steps, start=1):
@@ -138,18 +129,11 @@ def _key(asked: Asked, lang: Lang, plain: bool) -> Iterable[RenderableType]:
             raise AssertionError(question.kind)
 
 
-def _slipped(formula: Formula, asked: Asked, lang: Lang) -> str:
-    """A slip worked through as the answer is, where it calls no calculator."""
-    lines: list[str] = []
-    with suppress(FormulaError):
-        lines += worked(formula, asked.values, "", lang)
-    return lines[0] if len(lines) == 1 else slip(formula, asked)
-
-
-def slip(formula: Formula, asked: Asked) -> str:
-    """What a slip comes to, and how."""
+def slipped(formula: Formula, asked: Asked, lang: Lang) -> str:
+    """A slip worked through as the answer is; of one that needs several sums what it comes to."""
     try:
-        return show_number(formula.number(dict(asked.values))) + derived(formula)
+        lines = [*worked(formula, asked.values, "", lang)]
+        return lines[0] if len(lines) == 1 else show_number(formula.number(dict(asked.values)))
     except FormulaError:
         return str(formula)
 
