@@ -50,8 +50,6 @@ WORDS: Words = {
     "column_level": {"zh": "难度", "en": "level"},
     "column_kind": {"zh": "题型", "en": "kind"},
     "column_prompt": {"zh": "题目", "en": "question"},
-    "column_covers": {"zh": "常见 70 问", "en": "common 70"},
-    "column_questions": {"zh": "题库中的题", "en": "questions here"},
     "not_covered": {"zh": "（还没有）", "en": "(none yet)"},
     "covered": {
         "zh": "常见 70 问中有 {covered} 问答全了；{parts} 个要点里有 {stated} 个有题",

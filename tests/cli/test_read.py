@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from rich.cells import cell_len
 from typer.testing import CliRunner, Result
 
 from quizkit.bank.reader import Bank
@@ -170,7 +171,9 @@ def test_a_term_stands_beside_its_other_name(tmp_path: Path):
     assert "流水线气泡" in read(tmp_path, "glossary", "bubble").stdout
 
 
-@pytest.mark.parametrize(("lang", "said"), [("en", "would agree, differs by"), ("zh", "若成立应")])
+@pytest.mark.parametrize(
+    ("lang", "said"), [("en", "less than 881 elements"), ("zh", "小于 881 个元素")]
+)
 def test_a_shown_proof_is_told_in_words_from_the_recorded_run(lang: str, said: str):
     shown = CliRunner().invoke(app, ["show", "attention/eos-is-no-wall", "--lang", lang]).stdout
     proof = shown.split("证明" if lang == "zh" else "\nProof")[1]
@@ -178,3 +181,13 @@ def test_a_shown_proof_is_told_in_words_from_the_recorded_run(lang: str, said: s
     assert ("not run here" if lang == "en" else "没在这里跑") in proof
     assert said in proof
     assert "scores_varlen" not in proof
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_what_covers_the_common_70_is_read_whole_on_a_narrow_screen(home: Path, lang: Lang):
+    shown = read(home, "list", "--covers", "--lang", lang).stdout
+    assert "  .copies " in shown
+    assert " dp/who-holds-what" in shown
+    said = "computes on its own data" if lang == "en" else "各算各的梯度"
+    assert said.replace(" ", "") in "".join(shown.split())
+    assert max(map(cell_len, shown.splitlines())) <= 60

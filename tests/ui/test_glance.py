@@ -279,5 +279,5 @@ def test_a_run_that_agrees_with_the_options_and_not_beside_them_says_so(kind: st
 
 def test_a_gap_stands_in_its_own_words():
     shown = told(answered("cp/four-all-to-alls"))
-    assert re.search(r"^gap 1: Forward has __ all-to-alls +7 +4  off by 3$", shown, re.MULTILINE)
-    assert re.search(r"^gap 2: ….*__ query head", shown, re.MULTILINE)
+    assert re.search(r"^gap 1: .*__.* +7 +4  off by 3$", shown, re.MULTILINE)
+    assert re.search(r"^gap 2: …?.*__", shown, re.MULTILINE)

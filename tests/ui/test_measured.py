@@ -2,7 +2,9 @@
 
 import ast
 import io
+import itertools
 import json
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,9 +17,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from quizkit.lab.catalogue import find, names
-from quizkit.lab.picture import Kind, Picture, read_picture
+from quizkit.lab.picture import Kind, Messages, Picture, read_picture
 from quizkit.lab.report import Report
 from quizkit.paths import DEMOS, RECORD
+from quizkit.ui.pictures import messages
 from quizkit.ui.pictures.measured import draw, in_words
 from quizkit.ui.pictures.svg import svg
 from quizkit.ui.proof.pictured import telling
@@ -217,3 +220,40 @@ def test_a_demo_s_pictures_speak_chinese(name: str):
         assert re.search("[\u4e00-\u9fff]", title), title
         assert cell_len(title) <= 60
     assert not missing
+
+
+def circles(cells: list[list[int]], node: int = 0) -> list[tuple[float, float]]:
+    picture = read_picture(RING | {"cells": cells, "node": node})
+    assert isinstance(picture, Messages)
+    made, high = messages.shapes(picture, 70, 48)
+    found = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', made)
+    spots = [(float(x), float(y)) for x, y in found]
+    assert all(70 <= x <= 950 and 48 < y < 48 + high for x, y in spots)
+    assert all(math.dist(a, b) > 24 for a, b in itertools.combinations(spots, 2))
+    return spots
+
+
+def test_ranks_that_talk_along_a_tree_stand_as_one():
+    tree = [[0, 1, 1, 0], [1, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]]
+    (_, root), (_, one), (_, two), (_, leaf) = circles(tree)
+    assert root < one == two < leaf
+    ring = [[int((to - rank) % 4 == 1) for to in range(4)] for rank in range(4)]
+    assert len({y for _, y in circles(ring)}) == 3
+    apart = [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+    assert len({y for _, y in circles(apart)}) == 3, "two pairs are no tree"
+
+
+@pytest.mark.parametrize(("ranks", "node"), [(4, 2), (8, 2), (8, 4), (16, 4), (16, 8), (6, 4)])
+def test_ranks_of_a_node_stand_together(ranks: int, node: int):
+    ring = [[int((to - rank) % ranks == 1) for to in range(ranks)] for rank in range(ranks)]
+    spots = circles(ring, node)
+    assert len(spots) == ranks
+    for rank, (one, other) in enumerate(itertools.pairwise(spots)):
+        if rank // node == (rank + 1) // node:
+            assert math.dist(one, other) < 44 * node
+
+
+def test_where_all_talk_to_all_the_table_says_it_alone():
+    full = [[int(to != rank) for to in range(8)] for rank in range(8)]
+    assert circles(full) == []
+    assert len(circles([row[:4] for row in full[:4]])) == 4

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from html import escape
+from itertools import count
 
 from rich.text import Text
 
@@ -12,6 +13,8 @@ from quizkit.words import Lang, listed, say
 
 _SHADES = ".-+#"  # nothing, less than a third of the most, less than two thirds, up to the most
 _CELL, _RADIUS = 40, 120  # of the table and of the ring of ranks in an SVG
+_APART = 44  # ranks of a node, in the SVG
+_FEW = 4  # ranks whose arrows can always be told apart
 _MEGA = 1e6
 
 
@@ -120,7 +123,8 @@ def sentence(sent: Messages, lang: Lang) -> str:
 
 
 def shapes(sent: Messages, left: int, top: int) -> tuple[str, int]:
-    """The table, and beside it the ranks in a ring with their arrows."""
+    """The table, and beside it the ranks with their arrows: by nodes where a run has some, as a
+    tree where they are one, else in a ring. Where all talk to all the table says it alone."""
     n, most = len(sent.cells), max((each for row in sent.cells for each in row), default=0)
     cell = min(_CELL, 320 // max(n, 1))
     parts: list[str] = []
@@ -133,9 +137,17 @@ def shapes(sent: Messages, left: int, top: int) -> tuple[str, int]:
             near = not _near(sent, i, j)
             shade = 0.15 + 0.85 * fraction(each, most) if each else 0.04
             parts.append(box(left + 26 + j * cell, y, cell - 2, cell - 2, near, tip, shade))
-    middle, centre = left + 560, top + 20 + _RADIUS
-    angles = [2 * math.pi * rank / max(n, 1) - math.pi / 2 for rank in range(n)]
-    places = [(middle + _RADIUS * math.cos(a), centre + _RADIUS * math.sin(a)) for a in angles]
+    if _is_crowded(sent):
+        return "".join(parts), 24 + n * cell
+    places = _places(sent, left + 560, top + 20)
+    for rank in range(0, n, sent.node) if sent.node else ():
+        xs, ys = zip(*places[rank : rank + sent.node], strict=True)
+        x, y = min(xs) - 22, min(ys) - 22
+        wide, high = max(xs) - min(xs) + 44, max(ys) - min(ys) + 44
+        parts.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}" rx="8"'
+            f' fill="#f4f4f4" stroke="#bbb"/>'
+        )
     for i, row in enumerate(sent.cells):
         for j, each in enumerate(row):
             if each and i != j:
@@ -144,7 +156,76 @@ def shapes(sent: Messages, left: int, top: int) -> tuple[str, int]:
     for rank, (x, y) in enumerate(places):
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="12" fill="#fff" stroke="#555"/>')
         parts.append(cut(x, y + 4, f"{rank}", "middle"))
-    return "".join(parts), max(2 * _RADIUS + 44, 24 + n * cell)
+    deep = max((y for _, y in places), default=0) - top
+    return "".join(parts), max(math.ceil(deep) + 24, 24 + n * cell)
+
+
+def _is_crowded(sent: Messages) -> bool:
+    """Whether arrows would hide one another: each of more than four ranks sends to most others."""
+    n = len(sent.cells)
+    return n > _FEW and sum(len(_goals(row)) for row in sent.cells) > n * (n - 1) // 2
+
+
+def _places(sent: Messages, middle: float, top: float) -> list[tuple[float, float]]:
+    """Where each rank stands."""
+    n = len(sent.cells)
+    if sent.node:
+        nodes, wide = math.ceil(n / sent.node), math.ceil(math.sqrt(sent.node))
+        high = math.ceil(sent.node / wide)
+        far = max(_RADIUS - 20, nodes * wide * _APART / 5) if nodes > 1 else 0
+        ring = _ring_of(nodes, middle, top + far + (high - 1) * _APART / 2, far)
+        return [
+            (
+                ring[rank // sent.node][0] + (rank % sent.node % wide - (wide - 1) / 2) * _APART,
+                ring[rank // sent.node][1] + (rank % sent.node // wide - (high - 1) / 2) * _APART,
+            )
+            for rank in range(n)
+        ]
+    if spots := _tree(sent):
+        deep = max(depth for _, depth in spots) or 1
+        wide = max(across for across, _ in spots)
+        apart = min(60, 400 / (wide or 1))
+        return [
+            (middle + (across - wide / 2) * apart, top + depth * 2 * _RADIUS / deep)
+            for across, depth in spots
+        ]
+    return _ring_of(n, middle, top + _RADIUS, _RADIUS)
+
+
+def _ring_of(count: int, x: float, y: float, radius: float) -> list[tuple[float, float]]:
+    """Spots on a circle, clockwise from the top."""
+    angles = [2 * math.pi * each / max(count, 1) - math.pi / 2 for each in range(count)]
+    return [(x + radius * math.cos(a), y + radius * math.sin(a)) for a in angles]
+
+
+def _tree(sent: Messages) -> list[tuple[float, int]]:
+    """Of ranks that talk along a tree, rank by rank: how far to the right, and how deep below
+    rank 0. Nothing where there is a circle, or a rank that talks to nobody."""
+    n = len(sent.cells)
+    goals = [_goals(row) for row in sent.cells]
+    near = [{*each, *(i for i in range(n) if rank in goals[i])} for rank, each in enumerate(goals)]
+    if n < 3 or sum(map(len, near)) != 2 * (n - 1):
+        return []
+    spots: dict[int, tuple[float, int]] = {}
+    leaves = count()
+
+    def place(rank: int, above: int, depth: int) -> float:
+        below = [place(each, rank, depth + 1) for each in sorted(near[rank] - {above, rank})]
+        spots[rank] = (sum(below) / len(below) if below else next(leaves), depth)
+        return spots[rank][0]
+
+    if not _reaches_all(near):
+        return []
+    place(0, 0, 0)
+    return [spots[rank] for rank in range(n)]
+
+
+def _reaches_all(near: Sequence[set[int]]) -> bool:
+    found, fresh = {0}, [0]
+    while fresh:
+        fresh = [each for rank in fresh for each in near[rank] if each not in found]
+        found |= {*fresh}
+    return len(found) == len(near)
 
 
 def _arrow(start: tuple[float, float], end: tuple[float, float], width: float, tip: str) -> str:
@@ -154,6 +235,8 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], width: float, t
     ex, ey = (u - x) / far, (v - y) / far
     x, y, u, v = x + 12 * ex, y + 12 * ey, u - 16 * ex, v - 16 * ey
     bx, by = (x + u) / 2 - 0.12 * (v - y), (y + v) / 2 + 0.12 * (u - x)
+    bent = math.hypot(u - bx, v - by)
+    ex, ey = (u - bx) / bent, (v - by) / bent  # the head lies as the line arrives
     side, back = (4 * ey, -4 * ex), (-8 * ey, 8 * ex)
     wing = f"{-7 * ex + side[0]:.1f} {-7 * ey + side[1]:.1f}l{back[0]:.1f} {back[1]:.1f}"
     head = f"M{u:.1f} {v:.1f}l{wing}z"

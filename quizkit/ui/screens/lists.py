@@ -65,12 +65,15 @@ class Questions:
 
 def coverage_table(found: Mapping[str, Covered], lang: Lang) -> RenderableType:
     """Which questions of the bank answer which of the common 70, part by part."""
-    made = _table(lang, "covers", "prompt", "questions")
+    made = Table.grid(padding=(0, 2, 0, 0))
+    made.add_column(no_wrap=True)
+    made.add_column(overflow="fold")
     for name, each in found.items():
-        made.add_row(name, _line(each.asked.ask[lang]), "")
+        made.add_row(Line(name, "bold"), _words(each.asked.ask[lang]))
         for part, ids in each.parts.items():
-            answered = "\n".join(ids) or say("bank.not_covered", lang)
-            made.add_row(f"  .{part}", _line(each.asked.parts[part][lang]), answered)
+            made.add_row(f"  .{part}", _words(each.asked.parts[part][lang]))
+            answered = "  ".join(ids) or say("bank.not_covered", lang)
+            made.add_row("", Line(answered, "dim"))
     parts = [ids for each in found.values() for ids in each.parts.values()]
     counts = {
         "covered": sum(each.whole for each in found.values()),
@@ -87,10 +90,6 @@ def _line(text: str) -> Line:
     return line
 
 
-def _table(lang: Lang, *columns: str) -> Table:
-    made = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    for column in columns:
-        title = say(f"bank.column_{column}", lang)
-        # Rich narrows the columns that may wrap: ids stay whole, the question's text gives way.
-        made.add_column(title, no_wrap=column != "prompt", overflow="ellipsis")
-    return made
+def _words(text: str) -> Line:
+    """A text whole, as one paragraph."""
+    return inline(" ".join(text.split()), plain=True)
