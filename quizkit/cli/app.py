@@ -7,6 +7,7 @@ and the first question come at once.
 import io
 import os
 import sys
+from copy import copy
 from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, cast
@@ -31,7 +32,7 @@ from quizkit.cli import (
     study,
 )
 from quizkit.cli.common import language, spoken, tell
-from quizkit.cli.help import dress, word
+from quizkit.cli.help import called, dress, word
 from quizkit.interrupt import INTERRUPTED
 from quizkit.words import say
 
@@ -103,7 +104,7 @@ def run() -> int:
         app.info.help = say("help.quizkit", spoken())
         word(app)
         # Not standalone: typer would turn Ctrl-C into exit code 1.
-        code = int(app(standalone_mode=False) or 0)
+        code = int(asked(sys.argv[1:])(standalone_mode=False) or 0)
         sys.stdout.flush()  # not when Python ends: what fails then is told by nobody
         return code
     except QuizkitError as error:
@@ -130,6 +131,18 @@ def run() -> int:
         if type(error).__name__ == "Abort" or isinstance(error.__cause__, KeyboardInterrupt):
             return INTERRUPTED
         raise
+
+
+def asked(words: list[str]) -> typer.Typer:
+    """The app with only the command that a line begins with: typer makes all of them to run one.
+
+    Whole where it begins with anything else: a slip, an option, nothing.
+    """
+    name = words[0] if words else ""
+    alone = copy(app)
+    alone.registered_commands = [each for each in app.registered_commands if called(each) == name]
+    alone.registered_groups = [each for each in app.registered_groups if each.name == name]
+    return alone if alone.registered_commands or alone.registered_groups else app
 
 
 def buffer_output() -> None:

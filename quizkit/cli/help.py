@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandInfo
 
 from quizkit.cli.common import spoken
 from quizkit.words import say
@@ -71,12 +72,16 @@ def dress(app: typer.Typer) -> None:
 def word(app: typer.Typer, above: str = "") -> None:
     """Put each command's line into the language that is spoken; typer has the docstrings."""
     for command in app.registered_commands:
-        name = command.name or getattr(command.callback, "__name__", "")
-        command.help = say(f"help.{above}{name}", spoken())
+        command.help = say(f"help.{above}{called(command)}", spoken())
     for group in app.registered_groups:
         group.help = say(f"help.{group.name}", spoken())
         assert group.typer_instance is not None
         word(group.typer_instance, f"{group.name}_")
+
+
+def called(command: CommandInfo) -> str:
+    """What is typed for it."""
+    return command.name or getattr(command.callback, "__name__", "")
 
 
 def _refuse(error: Exception, ctx: Any) -> None:

@@ -4,6 +4,7 @@ import ast
 import difflib
 import textwrap
 from dataclasses import dataclass
+from functools import lru_cache
 
 from quizkit.errors import LabError, UsageError
 from quizkit.lab.demo import Demo
@@ -40,24 +41,31 @@ def excerpt(demo: Demo, function: str, broken: str | None = None) -> Excerpt:
 
 def _cut(demo: Demo, text: str, function: str) -> Excerpt:
     try:
-        tree = ast.parse(text, str(demo.path))
+        known = _places(text)
     except SyntaxError as error:
         raise LabError(
             "demo_file", file=demo.path, line=error.lineno or 1, reason=error.msg
         ) from None
-    known = dict(_functions(tree.body))
     if function not in known:
         hint = nearest(function, known)
         raise UsageError("function_unknown", demo=demo.name, name=function, hint=hint)
-    node = known[function]
-    first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-    lines = text.split("\n")
-    chosen = [*range(first, (node.end_lineno or first) + 1)]
-    said = node.body[0]
-    if ast.get_docstring(node, clean=False) is not None and len(node.body) > 1:
-        chosen = [n for n in chosen if not said.lineno <= n <= (said.end_lineno or said.lineno)]
+    lines, chosen = text.split("\n"), known[function]
     shown = textwrap.dedent("\n".join(lines[n - 1] for n in chosen)).split("\n")
-    return Excerpt(tuple(line.rstrip() for line in shown), first)
+    return Excerpt(tuple(line.rstrip() for line in shown), chosen[0])
+
+
+@lru_cache(maxsize=256)  # many questions show code of one demo, and it is parsed as a whole
+def _places(text: str) -> dict[str, tuple[int, ...]]:
+    """The lines of each function, without its docstring."""
+    found: dict[str, tuple[int, ...]] = {}
+    for name, node in _functions(ast.parse(text).body):
+        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        chosen = range(first, (node.end_lineno or first) + 1)
+        said, gone = node.body[0], range(0)
+        if ast.get_docstring(node, clean=False) is not None and len(node.body) > 1:
+            gone = range(said.lineno, (said.end_lineno or said.lineno) + 1)
+        found[name] = tuple(n for n in chosen if n not in gone)
+    return found
 
 
 def _functions(

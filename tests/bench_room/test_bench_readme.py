@@ -3,7 +3,6 @@
 import ast
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -65,17 +64,3 @@ def test_every_break_of_the_example_is_run_above():
     breaks = re.findall(r'^    "([a-z-]+)": Break\(', EXAMPLE, re.MULTILINE)
     assert len(breaks) == 2
     assert all(any(f"--break {name}" in line for line in COMMANDS) for name in breaks)
-
-
-def test_nothing_here_needs_the_tool():
-    for path in Path(DEMOS).rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            match node:
-                case ast.Import(names=names):
-                    found = [each.name for each in names]
-                case ast.ImportFrom(module=str(module)):
-                    found = [module]
-                case _:
-                    continue
-            assert not any(name.split(".")[0] == "quizkit" for name in found), path

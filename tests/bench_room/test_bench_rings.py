@@ -4,6 +4,8 @@ import pytest
 
 from .conftest import Warm
 
+pytestmark = pytest.mark.demo
+
 RINGS = '''
 import torch
 from _bench import all_gather, check, compared, counted, everyone, rank, ranks, run

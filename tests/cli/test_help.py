@@ -13,7 +13,7 @@ import pytest
 import started
 from typer.main import get_command
 
-from quizkit.cli.app import app
+from quizkit.cli.app import app, asked
 from quizkit.ui.text.linebreak import breaks
 from quizkit.words import Lang
 from quizkit.words.help import WORDS
@@ -129,6 +129,15 @@ def test_where_it_is_narrow_what_an_option_is_for_stands_below_it(pages: list[Pa
     below, beside = "  --save\n      Keep it: ", f"  {'--save':34}Keep it: "
     assert [below in plans[width] for width in WIDTHS] == [True, False, False]
     assert [beside in plans[width] for width in WIDTHS] == [False, True, True]
+
+
+def test_of_all_commands_only_the_one_that_is_named_is_made():
+    whole = {words[0] for words in commands() if words}
+    for name in whole:
+        made = get_command(asked([name, "--help"]))
+        assert [*getattr(made, "commands", ())] == [name]
+    for words in ([], ["studdy"], ["--version"], ["--lang", "zh", "due"]):
+        assert {*getattr(get_command(asked(words)), "commands", ())} == whole
 
 
 WRONG = [

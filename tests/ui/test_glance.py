@@ -21,8 +21,7 @@ from quizkit.errors import LabError
 from quizkit.lab.catalogue import catalogue
 from quizkit.lab.excerpt import excerpt
 from quizkit.lab.report import Failure, Report, Setting
-from quizkit.paths import QUESTIONS
-from quizkit.proof.kept import shipped
+from quizkit.proof import kept
 from quizkit.proof.prove import Prover
 from quizkit.proof.view import view
 from quizkit.tutor.asked import Asked, ask
@@ -42,13 +41,11 @@ ROWS = 23  # of 24: the last one is the cursor's
 FORMULA = re.compile(r" [=!<>]= |isclose\(|all_equal\(|[a-z]+_[a-z_0-9]+(\[\d\])? (<|>|and|or) ")
 
 
-@cache
-def bank() -> Bank:
-    return Bank.load(QUESTIONS)
+questions: dict[str, Question] = {}
 
 
 @pytest.fixture(autouse=True, scope="module")
-def whatever_was_recorded() -> Iterator[None]:
+def whatever_was_recorded(shipped: Bank) -> Iterator[None]:
     """A demo that was edited since its runs were recorded has no other shape for that."""
 
     def recorded(demo: Path) -> str:
@@ -58,6 +55,7 @@ def whatever_was_recorded() -> Iterator[None]:
         with file.open(encoding="utf-8") as lines:
             return json.loads(next(lines))["content"]
 
+    questions.update(shipped.questions)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("quizkit.lab.record.content", recorded)
         yield
@@ -66,7 +64,7 @@ def whatever_was_recorded() -> Iterator[None]:
 @cache
 def prover() -> Prover:
     demos = catalogue()
-    record = shipped(demos)
+    record = kept.shipped(demos)
 
     def run(wanted: Setting) -> Report:
         if found := record.get(wanted):
@@ -97,7 +95,7 @@ def wrongly(asked: Asked) -> object:
 
 @cache
 def answered(name: str, lang: Lang = "en") -> Moment:
-    question = bank().questions[name]
+    question = questions[name]
     assert question.proof
     code = None
     if isinstance(question, Trace | Bug):
@@ -133,7 +131,7 @@ def _parts(question: Question) -> tuple[object, ...]:
 @pytest.mark.parametrize("lang", LANGS)
 def test_every_proof_fits_a_small_screen_and_shows_no_formula(lang: Lang):
     over, raw, unrecorded = list[str](), list[str](), list[str]()
-    names = [each.id for each in bank().questions.values() if each.proof]
+    names = [each.id for each in questions.values() if each.proof]
     assert len(names) > 400
     for name in names:
         try:
@@ -235,7 +233,7 @@ def test_what_is_read_out_is_not_cut():
 @pytest.mark.parametrize("lang", LANGS)
 def test_no_line_is_wider_than_the_terminal(lang: Lang, width: int):
     for name in ("pp/gpipe-or-1f1b", "pp/bubble-share", "debug/hang-triage", "dp/least-exposed"):
-        if bank().questions[name].proof:
+        if questions[name].proof:
             shown = told(replace(answered(name), lang=lang), width)
             assert max(map(cell_len, shown.split("\n"))) <= width
 

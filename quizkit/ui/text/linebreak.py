@@ -29,6 +29,8 @@ def breaks(text: str, width: int, fold: bool = True) -> list[int]:
 
     Without `fold` a word that is wider stays whole, for the caller to crop.
     """
+    if cell_len(text) <= width:  # as most lines do
+        return []
     cuts: list[int] = []
     start = 0
     whole = _whole(text, width)
