@@ -225,8 +225,8 @@ def test_of_a_run_that_hung_it_is_said_where_each_rank_stood():
 
 def test_what_is_read_out_is_not_cut():
     moment = answered("pp/gpipe-or-1f1b")
-    assert "…" in told(moment)
-    assert "…" not in told(moment, plain=True)
+    assert "…" in told(moment, 50)
+    assert "…" not in told(moment, 50, plain=True)
 
 
 @pytest.mark.parametrize("width", [40, 60, 100])
