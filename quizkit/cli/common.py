@@ -111,12 +111,21 @@ def library(banks: Sequence[Path], *, thorough: bool = True) -> "Library":
 
 def tell_broken(shelves: "Library", topics: Collection[str] | None, lang: Lang) -> None:
     """Say how many files are left out because they cannot be read."""
+    if told := broken_told(broken_files(shelves, topics), lang):
+        tell(told, err=True)
+
+
+def broken_files(shelves: "Library", topics: Collection[str] | None) -> int:
+    """Count the files that are left out because they cannot be read."""
+    problems = shelves.problems(topics)
+    return len({problem.file for problem in problems if problem.severity == "error"})
+
+
+def broken_told(count: int, lang: Lang) -> str:
+    """The sentence on so many files left out; nothing where there are none."""
     from quizkit.words import say
 
-    problems = shelves.problems(topics)
-    broken = {problem.file for problem in problems if problem.severity == "error"}
-    if broken:
-        tell(say("study.broken", lang, count=len(broken)), err=True)
+    return say("study.broken", lang, count=count) if count else ""
 
 
 def allowance() -> "Allowance":

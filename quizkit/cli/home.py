@@ -3,7 +3,15 @@
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from quizkit.cli.common import allowance, columns, language, library, tell, tell_broken
+from quizkit.cli.common import (
+    allowance,
+    broken_files,
+    broken_told,
+    columns,
+    language,
+    library,
+    tell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,13 +24,17 @@ if TYPE_CHECKING:
 
 
 class _Found(NamedTuple):
-    """Where the learner is, the names for it, and how many are due and new beyond today."""
+    """Where the learner is, the names for it, and how many are due and new beyond today.
+
+    `broken` are the question files that cannot be read.
+    """
 
     home: "Home"
     titles: "Mapping[str, Text]"
     myth: "Text | None"
     due: int
     new: int
+    broken: int
 
 
 def home(plain: bool) -> "Sequence[str]":
@@ -34,6 +46,8 @@ def home(plain: bool) -> "Sequence[str]":
 
         if not is_plain(plain):
             return _screen(found, lang)
+    if told := broken_told(found.broken, lang):
+        tell(told, err=True)
     _lines(found, lang)
     return ()
 
@@ -54,7 +68,7 @@ def _found(lang: "Lang") -> _Found:
     now, settled = datetime.now(UTC), settings()
     with library([], thorough=False) as shelves, Diary(diary_file()) as diary:
         every = shelves.entries()
-        tell_broken(shelves, None, lang)
+        broken = broken_files(shelves, None)
         cards = Memory(diary, every).cards
         held = beliefs(every, judged(every, diary.answers())) if cards else []
         titles = {slug: each.title for slug, each in shelves.topics().items()}
@@ -76,7 +90,7 @@ def _found(lang: "Lang") -> _Found:
         begun=bool(cards),
     )
     myth = myths.get(home.belief.myth) if home.belief else None
-    return _Found(home, titles, myth, late, unseen)
+    return _Found(home, titles, myth, late, unseen, broken)
 
 
 def _today(
@@ -97,15 +111,16 @@ def _today(
 
 
 def _screen(found: _Found, lang: "Lang") -> "Sequence[str]":
-    from quizkit.ui.screens.home_screen import HomeScreen
+    from quizkit.ui.screens.home_screen import HomePage
     from quizkit.ui.terminal.console import console
     from quizkit.ui.terminal.home_keys import chosen
     from quizkit.ui.terminal.keys import Keyboard
     from quizkit.ui.terminal.screen import Screen
 
-    def drawn(spoken: "Lang") -> HomeScreen:
+    def drawn(spoken: "Lang") -> HomePage:
         titles = {slug: title[spoken] for slug, title in found.titles.items()}
-        return HomeScreen(found.home, titles, found.myth[spoken] if found.myth else "", spoken)
+        myth = found.myth[spoken] if found.myth else ""
+        return HomePage(found.home, titles, myth, broken_told(found.broken, spoken), spoken)
 
     screen, keyboard = Screen(console()), Keyboard()
     command, spoken = chosen(screen, keyboard, lang, drawn)

@@ -23,10 +23,6 @@ WORDS: Words = {
         "en": "Topics: what you will remember tomorrow, of all questions",
     },
     "topic": {"zh": "{remembered} / {questions}", "en": "{remembered} / {questions}"},
-    "more_topics": {
-        "zh": "另有 {count} 个专题：quizkit due",
-        "en": "{count} more topics: quizkit due",
-    },
     "next": {"zh": "下一步", "en": "Next"},
     "step_place": {
         "zh": "十分钟定级，新题从你的水平开始",

@@ -121,6 +121,9 @@ def test_it_is_as_high_as_the_terminal_and_the_cursor_is_seen(
         assert len(lines) == height - 1  # one is left for the cursor of the terminal
         assert max(map(cell_len, lines)) <= width
         assert [line for line in lines if line.startswith(f"> demo-{at:02}  law")]
+        [said] = [line for line in lines if line.startswith(("↓ ", "↑ "))]
+        assert (at == 59) == ("↓" not in said)
+        assert (at == 0) <= ("↑" not in said)
 
 
 def test_what_may_be_picked_holds_what_is_declared_and_the_two_ends():

@@ -11,7 +11,7 @@ from rich.text import Text
 from quizkit.bank import model
 from quizkit.lab.catalogue import FIRST, Demo
 from quizkit.ui.screens.demo_words import demo_words
-from quizkit.ui.screens.parts import footer, rule, short
+from quizkit.ui.screens.parts import footer, more, rule, short
 from quizkit.words import Lang, say
 
 _LANGS: tuple[Lang, Lang] = ("zh", "en")
@@ -121,9 +121,13 @@ class BrowserScreen:
 
     def _list(self, width: int, room: int) -> Iterator[Text]:
         rows, cursor = self._rows(width)
+        long = len(rows) > room > 1
+        room -= long  # a line says how much there is above and below
         # The heading above the cursor is seen as long as there is a line for it.
         start = max(0, min(cursor - room // 2, len(rows) - room))
         yield from rows[start : start + room]
+        if long:
+            yield more(start, len(rows) - start - room, self._browser.lang)
         for _ in range(room - len(rows)):  # the keys stay where they are
             yield Text()
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from quizkit.tutor.home import Home
@@ -15,44 +15,45 @@ _BAR = 10
 _FILL, _REST = "#", "."  # one column wide in every font
 
 
-class HomeScreen:
-    """As high as the terminal at most: of topics as many as there is room for."""
+class HomePage:
+    """The home screen in one language, in three parts; `warning` stands above all of it."""
 
-    def __init__(self, home: Home, titles: Mapping[str, str], myth: str, lang: Lang) -> None:
-        self._home, self._titles, self._myth = home, titles, myth
-        self._lang: Lang = lang
+    def __init__(
+        self, home: Home, titles: Mapping[str, str], myth: str, warning: str, lang: Lang
+    ) -> None:
+        self._home, self._titles, self._myth, self._warning = home, titles, myth, warning
+        self.lang: Lang = lang
 
-    def __rich_console__(
-        self, console: Console, options: ConsoleOptions
-    ) -> Iterator[RenderableType]:
-        """Facts, what is believed, the topics, what Enter does, the keys."""
-        lang = self._lang
-        enter = Text.assemble(("Enter", "bold"), f"  {say(f'home.step_{self._home.step}', lang)}")
-        above = Group(*self._above(options.max_width), rule(say("home.topics", lang)))
-        below = Group(Text(), enter, footer("home", lang, 0, without=("next",)))
-        taken = sum(len(console.render_lines(each, options)) for each in (above, below))
-        yield above
-        yield from self._rows(options.max_width, console.height - taken - 1)
-        yield below
+    def head(self) -> list[RenderableType]:
+        """What is always seen: that some questions are missing, if they are."""
+        return [Text(self._warning, "bold", overflow="fold"), Text("")] if self._warning else []
 
-    def _above(self, width: int) -> Iterator[Text]:
-        yield Text("  ·  ".join(facts(self._home, self._lang)), "bold", overflow="fold")
+    def body(self, width: int) -> list[RenderableType]:
+        """Facts, what is believed, and the topics, a line each."""
+        lang = self.lang
+        parts: list[RenderableType] = [
+            Text("  ·  ".join(facts(self._home, lang)), "bold", overflow="fold")
+        ]
         if belief := self._home.belief:
-            told = say("home.belief", self._lang, times=belief.times, myth=self._myth)
-            yield short(Text(told), 2 * width - 2)
+            told = say("home.belief", lang, times=belief.times, myth=self._myth)
+            parts.append(short(Text(told), 2 * width - 2))
+        return [*parts, rule(say("home.topics", lang)), *self._rows(width)]
 
-    def _rows(self, width: int, room: int) -> Iterator[Text]:
+    def foot(self) -> list[RenderableType]:
+        """What Enter does, and the keys."""
+        step = say(f"home.step_{self._home.step}", self.lang)
+        enter = Text.assemble(("Enter", "bold"), f"  {step}")
+        return [Text(), enter, footer("home", self.lang, 0, without=("next",))]
+
+    def _rows(self, width: int) -> Iterator[Text]:
         topics = self._home.topics
-        shown = [*topics] if len(topics) <= room else [*topics][: max(0, room - 1)]
         names = max((cell_len(each) for each in topics), default=0)
-        counts = max((cell_len(_count(each, self._lang)) for each in topics.values()), default=0)
-        for topic in shown:
-            tally = topics[topic]
-            title = short(
-                Text(self._titles.get(topic, "")), width - names - _BAR - counts - 3 * 2
-            ).plain
-            title += " " * (width - names - _BAR - counts - 3 * 2 - cell_len(title))
-            count = _count(tally, self._lang)
+        counts = max((cell_len(_count(each, self.lang)) for each in topics.values()), default=0)
+        room = width - names - _BAR - counts - 3 * 2
+        for topic, tally in topics.items():
+            title = short(Text(self._titles.get(topic, "")), room).plain
+            title += " " * (room - cell_len(title))
+            count = _count(tally, self.lang)
             yield Text.assemble(
                 (f"{topic}{' ' * (names - cell_len(topic))}", "bold"),
                 f"  {title}  ",
@@ -60,8 +61,6 @@ class HomeScreen:
                 f"  {' ' * (counts - cell_len(count))}{count}",
                 no_wrap=True,
             )
-        if left := len(topics) - len(shown):
-            yield Text(say("home.more_topics", self._lang, count=left), "dim")
 
 
 def facts(home: Home, lang: Lang) -> Sequence[str]:

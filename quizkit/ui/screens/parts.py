@@ -87,6 +87,13 @@ def anchors(line: Iterable[Segment]) -> set[str]:
     return {str(style.meta[_ANCHOR]) for style in styles if style and _ANCHOR in style.meta}
 
 
+def more(above: int, below: int, lang: Lang) -> Text:
+    """How many lines there are that cannot be seen, and what brings them."""
+    told = [say("ui.more_below", lang, count=below)] if below else []
+    told += [say("ui.more_above", lang, count=above)] if above else []
+    return Text("  ".join(told), "bold cyan", no_wrap=True, overflow="crop")
+
+
 def below(text: Text, by: int = 4) -> RenderableType:
     """Text under what it is about, set in on every line that it takes."""
     return Padding(text, (0, 0, 0, by), expand=False)

@@ -11,7 +11,7 @@ from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report
 from quizkit.lab.riddle import CRASHES, HANGS, reds
 from quizkit.ui.screens.demo_words import demo_words
-from quizkit.ui.screens.parts import RIGHT, WRONG, footer, rule
+from quizkit.ui.screens.parts import RIGHT, WRONG, rule
 from quizkit.ui.screens.report_screen import checks, difference
 from quizkit.words import Lang, say
 
@@ -41,8 +41,6 @@ def asked(riddle: Riddle, lang: Lang) -> Iterator[RenderableType]:
     for number, each in enumerate(riddle.choices, 1):
         grid.add_row(str(number), Text(named(riddle.demo, each, lang)))
     yield grid
-    yield Text()
-    yield footer("riddle", lang, len(riddle.choices))
 
 
 def answered(riddle: Riddle, pick: str, report: Report, lang: Lang) -> Iterator[RenderableType]:
@@ -72,8 +70,6 @@ def answered(riddle: Riddle, pick: str, report: Report, lang: Lang) -> Iterator[
         yield Text("\n".join(["", *lines]), "dim", overflow="fold")
     if source := words.breaks[riddle.broken]:
         yield Text("\n" + say("lab.source", lang, source=source), "dim", overflow="fold")
-    yield Text()
-    yield footer("ran", lang, 0)
 
 
 def named(demo: Demo, choice: str, lang: Lang) -> str:

@@ -1,5 +1,6 @@
 """The demo browser at a terminal: choose one, run it, or plant a bug and say what will go red."""
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -18,8 +19,20 @@ from quizkit.ui.screens.riddle_screen import Riddle, answered, asked
 from quizkit.ui.terminal import keymap
 from quizkit.ui.terminal.keymap import State
 from quizkit.ui.terminal.keys import Keyboard
+from quizkit.ui.terminal.paging import read_through
 from quizkit.ui.terminal.screen import Screen
+from quizkit.ui.terminal.view import View
 from quizkit.words import other, say
+
+_PAGE = 10  # demos that PgUp and PgDn pass over
+_WALKS = {
+    "higher": -1,
+    "lower": 1,
+    "page_up": -_PAGE,
+    "page_down": _PAGE,
+    "scroll_top": -sys.maxsize,
+    "scroll_end": sys.maxsize,
+}
 
 
 class Browsing:
@@ -46,7 +59,7 @@ class Browsing:
             warm()
             while True:
                 state: State = "filter" if browser.typing else "demos"
-                command, key = self._pressed(state, [BrowserScreen(browser)])
+                command, key = self._pressed(state)
                 browser.notice = ""
                 if command == "quit":
                     return
@@ -59,9 +72,9 @@ class Browsing:
                 elif command == "clear":
                     browser.typing = False
                     browser.type("")
-                elif command in ("higher", "lower"):
+                elif command in _WALKS:
                     browser.typing = False
-                    browser.walk(-1 if command == "higher" else 1)
+                    browser.walk(_WALKS[command])
                 elif key == "backspace":
                     browser.type(browser.typed[:-1])
                 elif (letter := " " if key == "space" else key) and len(letter) == 1:
@@ -77,7 +90,7 @@ class Browsing:
             command = left
 
     def _show(self, demo: Demo) -> str:
-        """One run, shown whole: what does not fit has scrolled up."""
+        """One run, from the top of its page on."""
         told = say("lab.starting", self.browser.lang, demo=demo.name, ranks=self._ranks)
         report = self._ran(Setting(demo.name, self._ranks), told)
         if report is None:
@@ -87,7 +100,6 @@ class Browsing:
         def drawn() -> Iterable[RenderableType]:
             lang = self.browser.lang
             yield from report_screen(report, demo, lang, width, False)
-            yield from (Text(), footer("ran", lang, 0))
 
         return self._left(drawn)
 
@@ -108,7 +120,9 @@ class Browsing:
             return "leave"
         riddle = Riddle(demo, broken, choices(demo, broken, sound))
         while True:
-            command, key = self._pressed("riddle", [*asked(riddle, browser.lang)])
+            command, key = self._pressed(
+                "riddle", lambda: asked(riddle, browser.lang), len(riddle.choices)
+            )
             if command in ("leave", "quit"):
                 return command
             if command == "guess" and int(key) <= len(riddle.choices):
@@ -124,7 +138,7 @@ class Browsing:
     def _left(self, drawn: Callable[[], Iterable[RenderableType]]) -> str:
         """How what a run showed is left: `leave`, `plant` or `quit`."""
         while True:
-            command, _ = self._pressed("ran", [*drawn()])
+            command, _ = self._pressed("ran", drawn)
             if command in ("leave", "plant", "quit"):
                 return command
 
@@ -141,23 +155,32 @@ class Browsing:
             self.keyboard.flush()
         return None
 
-    def _pressed(self, state: State, parts: Iterable[RenderableType]) -> tuple[str, str]:
-        """Paint, then the next key: its command here, if it has one, and the key itself."""
-        self.screen.paint(*parts)
-        key = self.keyboard.read()
-        command = keymap.bound(state, key) or ""
-        if key == "eof":
-            command = "quit"
-        elif command == "toggle":
-            self.browser.lang = other(self.browser.lang)
-        elif command == "help":
-            self._help(state)
-        return ("", "") if command in ("toggle", "help") or key == "redraw" else (command, key)
+    def _pressed(
+        self,
+        state: State,
+        page: Callable[[], Iterable[RenderableType]] | None = None,
+        last: int = 9,
+    ) -> tuple[str, str]:
+        """Paint a page, else the list; then the next key: its command here, and the key itself.
 
-    def _help(self, state: State) -> None:
-        lang = self.browser.lang
-        key = "redraw"
-        while key == "redraw":
-            back = Text(say("ui.help_back", lang), "dim")
-            self.screen.paint(help_screen(state, lang, 9), Text(), back)
+        Keys that move a page, change its language or ask for help are dealt with before.
+        """
+        view = View(self.screen)
+        while True:
+            lang = self.browser.lang
+            if page:
+                view.paint([*page()], [Text(), footer(state, lang, last)], lang)
+            else:
+                self.screen.paint(BrowserScreen(self.browser))
             key = self.keyboard.read()
+            command = keymap.bound(state, key) or ""
+            if key == "eof":
+                return "quit", key
+            if command == "toggle":
+                self.browser.lang = other(lang)
+            elif command == "help":
+                still = () if view.is_long or not page else keymap.SCROLLING
+                told = help_screen(state, lang, last, without=still)
+                read_through(self.screen, self.keyboard, [told], lang)
+            elif key != "redraw" and not (page and view.scroll(command)):
+                return command, key

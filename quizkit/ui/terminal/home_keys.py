@@ -2,35 +2,35 @@
 
 from collections.abc import Callable
 
-from rich.console import RenderableType
-from rich.text import Text
-
+from quizkit.ui.screens.home_screen import HomePage
 from quizkit.ui.screens.parts import help_screen
 from quizkit.ui.terminal import keymap
 from quizkit.ui.terminal.keys import Keyboard
+from quizkit.ui.terminal.paging import read_through
 from quizkit.ui.terminal.screen import Screen
-from quizkit.words import Lang, other, say
+from quizkit.ui.terminal.view import View
+from quizkit.words import Lang, other
 
 
 def chosen(
-    screen: Screen, keyboard: Keyboard, lang: Lang, drawn: Callable[[Lang], RenderableType]
+    screen: Screen, keyboard: Keyboard, lang: Lang, drawn: Callable[[Lang], HomePage]
 ) -> tuple[str, Lang]:
     """The command of the key that was pressed, and the language that is spoken by then.
 
-    `drawn` is the screen in a language; `next`, `demos`, `study`, `mock` and `quit` lead somewhere.
+    `drawn` is the page in a language; `next`, `demos`, `study`, `mock` and `quit` lead somewhere.
     """
+    view = View(screen)
     with keyboard:
         while True:
-            screen.paint(drawn(lang))
+            page = drawn(lang)
+            view.paint(page.body(screen.width), page.foot(), lang, head=page.head())
             key = keyboard.read()
             command = "quit" if key == "eof" else keymap.bound("home", key)
             if command == "toggle":
                 lang = other(lang)
             elif command == "help":
-                back = Text(say("ui.help_back", lang), "dim")
-                key = "redraw"
-                while key == "redraw":
-                    screen.paint(help_screen("home", lang, 0), Text(), back)
-                    key = keyboard.read()
-            elif command:
+                still = () if view.is_long else keymap.SCROLLING
+                told = help_screen("home", lang, 0, without=still)
+                read_through(screen, keyboard, [told], lang)
+            elif command and not view.scroll(command):
                 return command, lang

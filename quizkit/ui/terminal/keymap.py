@@ -27,12 +27,12 @@ _ASKING: tuple[State, ...] = (
     "pick", *_TICKING, "order", "line", "review", "type", "compose"
 )  # fmt: skip
 _ALL: tuple[State, ...] = (*_ASKING, "verdict")
-_SHOWN: tuple[State, ...] = ("watch",)
+_SHOWN: tuple[State, ...] = ("home", "riddle", "ran", "watch")
 _BESIDE: tuple[State, ...] = ("home", "demos", "riddle", "ran")
-_PAGED: tuple[State, ...] = (*_ALL, "page", *_SHOWN)
+_PAGED: tuple[State, ...] = (*_ALL, "page", "demos", "filter", *_SHOWN)
 # Up and down move the cursor of a list of ticks, Home and End the one of a text.
 _STILL: tuple[State, ...] = ("pick", "order", "line", "review", "verdict", "page")
-_KEYED: tuple[State, ...] = (*_STILL, *_TICKING)
+_KEYED: tuple[State, ...] = (*_STILL, *_TICKING, "home", "demos", "riddle", "ran")
 _DIGITS = tuple("123456789")
 _PAGES = ("pageup", "pagedown")
 
@@ -98,8 +98,10 @@ KEYMAP: tuple[Binding, ...] = (
     Binding("study", "study", ("home",), ("s",), "s"),
     Binding("mock", "mock", ("home",), ("m",), "m"),
     Binding("run", "run", ("demos", "filter"), ("enter",), "Enter"),
-    Binding("higher", "walk", ("demos", "filter"), ("up",), "↑/↓"),
-    Binding("lower", "walk", ("demos", "filter"), ("down",), "↑/↓"),
+    Binding("higher", "walk", ("demos",), ("up", "k"), "↑/↓"),
+    Binding("lower", "walk", ("demos",), ("down", "j"), "↑/↓"),
+    Binding("higher", "walk", ("filter",), ("up",), "↑/↓"),
+    Binding("lower", "walk", ("filter",), ("down",), "↑/↓"),
     Binding("filter", "filter", ("demos",), ("/",), "/"),
     Binding("choose", "choose", ("filter",), ("tab",), "Tab"),
     Binding("clear", "clear", ("demos", "filter"), ("escape",), "Esc"),

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from rich.console import RenderableType
-from rich.text import Text
 
-from quizkit.ui.screens.parts import anchors
-from quizkit.ui.terminal.screen import Screen
-from quizkit.words import Lang, say
+from quizkit.ui.screens.parts import anchors, more
+from quizkit.ui.terminal.screen import Line, Screen
+from quizkit.words import Lang
 
 _LOW = 20  # lines of a screen: with fewer, none is left blank below the page
 _LEAST = 1  # lines of a page, however much stands below it
@@ -25,6 +24,8 @@ class View:
         # The anchor under which the first line shown stands.
         self._within = ""
         self._room = self._count = 0
+        # Lines below all that is shown: what a hand that types has to itself.
+        self.free = 0
 
     def open(self, page: object) -> None:
         """From now on it is this page; another than before begins at its top."""
@@ -41,21 +42,27 @@ class View:
         typing: int = 0,
         show: str = "",
         keep: str = "",
+        head: Sequence[RenderableType] = (),
     ) -> None:
-        """Show the page and below it `foot`, with the cursor after `prompt`.
+        """Show the page, above it `head` and below it `foot`, with the cursor after `prompt`.
 
         `typing` is how many lines are left free for the hand. `show` is the anchor to begin at,
         `keep` the anchor that has to be in sight, each if there is one of that name.
         """
-        lines, below = self.screen.lines(*body), self.screen.lines(*foot)
+        above, lines, below = (self.screen.lines(*each) for each in (head, body, foot))
         if self.screen.height < _LOW:
             below = [line for line in below if any(part.text.strip() for part in line)]
-        room = self.screen.height - len(below) - max(1, min(typing, self.screen.height // 5))
+        room = (
+            self.screen.height
+            - len(above)
+            - len(below)
+            - max(1, min(typing, self.screen.height // 5))
+        )
         self._count = len(lines)
         self.is_long = self._count > room
         if not self.is_long:
             self.top = 0
-            self.screen.put([*lines, *below], prompt)
+            self._put([*above, *lines, *below], prompt)
             return
         # A line says how much there is above and below.
         self._room = max(_LEAST, room - 1)
@@ -70,7 +77,12 @@ class View:
         self._clamp()
         self._within = next((n for names in marked[self.top :: -1] for n in names), "")
         shown = lines[self.top : self.top + self._room]
-        self.screen.put([*shown, *self.screen.lines(self._more(lang)), *below], prompt)
+        said = more(self.top, self._count - self.top - self._room, lang)
+        self._put([*above, *shown, *self.screen.lines(said), *below], prompt)
+
+    def _put(self, lines: Sequence[Line], prompt: str) -> None:
+        self.free = self.screen.height - len(lines)
+        self.screen.put(lines, prompt)
 
     def scroll(self, command: str) -> bool:
         """Move as one of the keymap's scrolling commands says; whether it is one."""
@@ -92,13 +104,6 @@ class View:
 
     def _clamp(self) -> None:
         self.top = max(0, min(self.top, self._count - self._room))
-
-    def _more(self, lang: Lang) -> Text:
-        """How many lines there are that cannot be seen, and what brings them."""
-        above, below = self.top, self._count - self.top - self._room
-        told = [say("ui.more_below", lang, count=below)] if below else []
-        told += [say("ui.more_above", lang, count=above)] if above else []
-        return Text("  ".join(told), "bold cyan", no_wrap=True, overflow="crop")
 
 
 def _first(marked: Sequence[set[str]], name: str) -> int:
