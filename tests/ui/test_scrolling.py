@@ -113,3 +113,13 @@ def test_a_page_that_fits_says_nothing_of_scrolling(sit):
     desk.until("any key goes back")
     assert "PgUp" not in desk.text
     assert "more (" not in desk.text
+
+
+def test_a_long_text_scrolls_in_its_own_lines_and_the_question_stays(sit):
+    desk = sit("essay", columns=60, rows=18)
+    desk.until("Alt-Enter")
+    before = desk.text.split("\n")[0]
+    for number in range(20):
+        desk.press(f"line {number} of an answer\r")
+    desk.until("line 19 of an answer", gone="line 2 of an answer")
+    assert desk.text.split("\n")[0] == before

@@ -22,9 +22,11 @@ from quizkit.ui.mock.mock_screen import (
 from quizkit.ui.terminal.keys import Keyboard
 from quizkit.ui.terminal.screen import Screen
 from quizkit.ui.terminal.typing import Typed, type_text
+from quizkit.ui.terminal.view import View
 from quizkit.words import Lang, say
 
-_CHORDS = {"c-s": "skip", "c-q": "quit"}
+_CHORDS = {"c-s": "skip", "c-q": "quit", "pageup": "page_up", "pagedown": "page_down"}
+_HAND = 5  # lines left free for the clock and a text of several
 _LINE_COMMANDS = {":s": "skip", ":skip": "skip", ":q": "quit", ":quit": "quit"}
 NO_ANSWER, LEAVE, END = "skip", "quit", "end"
 
@@ -37,6 +39,7 @@ class AnswerPage:
     multiline: bool = False
     seconds: float | None = None
     keep: Callable[[str], None] | None = None
+    lang: Lang = "en"
 
 
 _BLANK = AnswerPage()
@@ -72,6 +75,7 @@ class TerminalHand:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
+        self._view = View(screen)
         self._keyboard = Keyboard()
 
     def tell(self, *parts: RenderableType) -> None:
@@ -90,10 +94,11 @@ class TerminalHand:
     def type(
         self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: AnswerPage = _BLANK
     ) -> Typed:
-        """A fresh screen, and the editor below it."""
+        """A fresh screen, and the editor below it; PgUp and PgDn move what does not fit."""
+        self._view.open(parts)
 
         def redraw() -> None:
-            self._screen.paint(*parts)
+            self._view.paint(parts, [], page.lang, typing=_HAND if page.multiline else 2)
 
         def counting() -> str:
             if page.keep:
@@ -103,15 +108,21 @@ class TerminalHand:
         deadline = None if page.seconds is None else time.monotonic() + page.seconds
         # Held from before the question shows: what is typed while the editor loads waits for it.
         with self._keyboard:
-            redraw()
-            return type_text(
-                counting,
-                draft=page.draft,
-                multiline=page.multiline,
-                commands=_CHORDS,
-                deadline=deadline,
-                redraw=redraw,
-            )
+            typed = Typed(page.draft, cursor=len(page.draft))
+            while True:
+                redraw()
+                typed = type_text(
+                    counting,
+                    draft=typed.text,
+                    multiline=page.multiline,
+                    commands=_CHORDS,
+                    deadline=deadline,
+                    redraw=redraw,
+                    cursor=typed.cursor,
+                    rows=(lambda: self._view.free) if page.multiline else None,
+                )
+                if typed.command is None or not self._view.scroll(typed.command):
+                    return typed
 
 
 def _keep(keep: Callable[[str], None]) -> None:
@@ -191,7 +202,7 @@ class MockDesk:
             self._hand.tell(screen, Text(say("mock.start_lines", lang)), Text(""))
             return True
         ready = Text(say("mock.start", lang), "bold")
-        typed = self._hand.type([screen, Text(""), ready], lambda: "> ")
+        typed = self._hand.type([screen, Text(""), ready], lambda: "> ", AnswerPage(lang=lang))
         return typed.command is None and typed.text.strip().casefold() not in ("q", "ｑ")
 
     def meet(self, moment: OpenQuestion) -> Handed | Left:
@@ -203,7 +214,7 @@ class MockDesk:
         typed = self._hand.type(
             [screen, Text("")],
             lambda: clock_line(moment.timer, moment.target, moment.lang) + end,
-            AnswerPage(moment.draft, multiline, moment.timer.left(), moment.keep),
+            AnswerPage(moment.draft, multiline, moment.timer.left(), moment.keep, moment.lang),
         )
         if typed.command in (LEAVE, END):
             return Left(typed.text)
@@ -227,7 +238,7 @@ class MockDesk:
             screen = [judge_screen(sheet, self._plain), Text(""), *said, Text(wanted, "dim")]
             if not self._hand.lines:
                 screen = [*self._notice, *screen]
-            typed = self._hand.type(screen, lambda: "> ")
+            typed = self._hand.type(screen, lambda: "> ", AnswerPage(lang=lang))
             if typed.command == LEAVE:
                 return Left()
             # Where the input has ended nobody will ever judge: the keywords stand, and say so.

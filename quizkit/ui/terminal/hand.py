@@ -124,6 +124,7 @@ class Hand:
                     commands=keymap.chords(),
                     redraw=paint,
                     cursor=draft.cursor,
+                    rows=(lambda: self.view.free) if multiline else None,
                 )
             if typed.command is None:
                 if typed.text.strip():  # what was said about the line before is past

@@ -47,13 +47,15 @@ def type_text(
     deadline: float | None = None,
     redraw: Callable[[], None] | None = None,
     cursor: int | None = None,
+    rows: Callable[[], int] | None = None,
 ) -> Typed:
     """Let the learner type, from `draft` on. `prompt` is asked again while a `deadline` runs.
 
     `commands` is chord (`c-t`) to name; Ctrl-D on an empty line is the command `quit`. Several
     lines end with Alt-Enter (or Esc Enter), or with Enter on an empty last line. `deadline` is a
     moment of `time.monotonic`; what was typed by then is handed in. `redraw` paints what stands
-    above the prompt, after Ctrl-L, a resize, or a pause by Ctrl-Z. Raises Interrupted.
+    above the prompt, after Ctrl-L, a resize, or a pause by Ctrl-Z. `rows` are the lines there are
+    to write on: a longer text scrolls within them, and what is above stays. Raises Interrupted.
     """
     from quizkit.ui.terminal.keys import Keyboard
 
@@ -63,7 +65,7 @@ def type_text(
     with Keyboard(), _Interrupts() as interrupts:
         while True:
             drawn_for = size if redraw else None
-            typed = _type(prompt, typed, multiline, commands, deadline, drawn_for, interrupts)
+            typed = _type(prompt, typed, multiline, commands, deadline, drawn_for, interrupts, rows)
             if typed.command == _INTERRUPT or interrupts.came:
                 raise Interrupted(typed.text)
             if typed.command == "suspend":
@@ -113,6 +115,7 @@ def _type(
     deadline: float | None,
     drawn_for: os.terminal_size | None,
     interrupts: _Interrupts,
+    rows: Callable[[], int] | None,
 ) -> Typed:
     """Type until something ends it, if only that the screen was drawn for another size."""
     from prompt_toolkit import PromptSession
@@ -128,7 +131,9 @@ def _type(
         input_processors=[wrap] if multiline else [],
         refresh_interval=_REFRESH if deadline is not None else 0,
         # Asking where the cursor is has no use here, and a late answer would look like a key.
-        output=Vt100_Output(sys.stdout, _size, os.environ.get("TERM"), enable_cpr=False),
+        output=Vt100_Output(
+            sys.stdout, lambda: _size(rows), os.environ.get("TERM"), enable_cpr=False
+        ),
     )
 
     async def watch() -> None:
@@ -202,11 +207,12 @@ def _bindings(multiline: bool, commands: Mapping[str, str]) -> "KeyBindings":
     return bindings
 
 
-def _size() -> "Size":
+def _size(rows: Callable[[], int] | None) -> "Size":
     from prompt_toolkit.data_structures import Size
 
-    columns, rows = os.get_terminal_size()
-    return Size(rows=rows or 24, columns=columns or 80)
+    columns, lines = os.get_terminal_size()
+    lines = lines or 24
+    return Size(rows=max(1, min(lines, rows())) if rows else lines, columns=columns or 80)
 
 
 def typed_ahead() -> str:

@@ -56,7 +56,7 @@ class View:
             self.screen.height
             - len(above)
             - len(below)
-            - max(1, min(typing, self.screen.height // 5))
+            - max(1, min(typing, self.screen.height // 4))
         )
         self._count = len(lines)
         self.is_long = self._count > room
