@@ -122,8 +122,9 @@ def test_it_is_as_high_as_the_terminal_and_the_cursor_is_seen(
         assert max(map(cell_len, lines)) <= width
         assert [line for line in lines if line.startswith(f"> demo-{at:02}  law")]
         [said] = [line for line in lines if line.startswith(("↓ ", "↑ "))]
-        assert (at == 59) == ("↓" not in said)
-        assert (at == 0) <= ("↑" not in said)
+        assert "↓" in said or at >= 58
+        assert "↑" in said or at <= 1
+        assert at not in (0, 59) or len(said.split("  ")) == 1
 
 
 def test_what_may_be_picked_holds_what_is_declared_and_the_two_ends():
