@@ -1,8 +1,10 @@
 """The house stands as it is drawn: who may import whom, and where the walls are."""
 
 import ast
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -185,3 +187,31 @@ def test_no_two_public_classes_share_a_name():
             if isinstance(node, ast.ClassDef) and node.name[0] != "_":
                 where.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
     assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+# A docstring begins with what a function does, or with what a class or module is.
+ASKING = re.compile(r"(What|Where|Which|How|Who|Whose|Whether|When|Why)\b")
+SPOKEN = {"ui"}
+
+
+def docstrings(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
+    """The public docstrings of a module, by name."""
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        yield name, ast.get_docstring(node) or ""
+    for each in ast.iter_child_nodes(node):
+        named = isinstance(each, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if named and not each.name.startswith("_"):
+            yield from docstrings(each, f"{name}:{each.name}")
+
+
+def test_no_public_docstring_begins_like_a_question():
+    asking = [
+        name
+        for path in modules()
+        if room(path) in SPOKEN
+        for name, text in docstrings(
+            ast.parse(path.read_text(encoding="utf-8")), path.relative_to(PACKAGE).as_posix()
+        )
+        if ASKING.match(text)
+    ]
+    assert asking == []

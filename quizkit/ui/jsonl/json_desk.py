@@ -218,7 +218,7 @@ class JsonDesk:
                 self._refuse("json", reason="an object is expected, one a line")
 
     def _reply(self, said: Json) -> Given | Command | None:
-        """What a line asks for; None after saying what is wrong with it."""
+        """Read what a line asks for; None after saying what is wrong with it."""
         open_ = self._asked is not None
         if "answer" in said and not open_:
             self._refuse("no_question")

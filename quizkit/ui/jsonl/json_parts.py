@@ -111,14 +111,14 @@ def verdict_json(moment: Moment) -> Json:
 
 
 def hint_json(moment: Moment) -> Json:
-    """The last hint that was asked for."""
+    """Return the last hint that was asked for."""
     hints, shown = moment.question.hints, moment.hints_shown
     text = moment.asked.fill(hints[shown - 1], moment.lang)
     return {"question": moment.question.id, "number": shown, "of": len(hints), "text": text}
 
 
 def why_json(moment: Moment) -> Json:
-    """What speaks for and against each thing that could have been said."""
+    """Return the reasons for and against each thing that could have been answered."""
     asked, lang = moment.asked, moment.lang
     said: Json = {"question": asked.question.id}
     match asked.question:
@@ -184,7 +184,7 @@ def note_json(note: Note, lang: Lang) -> Json:
 
 
 def end_json(summary: Summary) -> Json:
-    """What the session came to."""
+    """Return the summary of a session that ended: counts, seconds, what was wrong, what is due."""
     return {
         "answered": summary.answered,
         "right": summary.right,

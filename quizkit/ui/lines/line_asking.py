@@ -32,7 +32,7 @@ class LineAsking:
         self.ended = False
 
     def verdict(self) -> Command:
-        """What is to happen after the verdict."""
+        """Ask for the command that follows the verdict; an empty line goes on."""
         wanted = say("ui.line_verdict", self.lang)
         while True:
             line = self._read("verdict", wanted, Draft())
@@ -185,7 +185,7 @@ class LineAsking:
                 return heard
 
     def _heard(self, line: str, state: State, draft: Draft) -> str | Command | None:
-        """What a line says; nothing if it was only asking how to go on."""
+        """Read a line as text or a command; None if it only asked how to go on."""
         word, _, rest = unicodedata.normalize("NFKC", line).strip().partition(" ")
         command = keymap.line_command(word) if word.startswith(":") else None
         if command == "help":
@@ -210,7 +210,7 @@ class LineAsking:
         return line.strip()
 
     def _word(self) -> str | None:
-        """What is wrong with the question, if there is more to say than that something is."""
+        """Ask for a word on what is wrong with the question; None if none was given."""
         self.lines.tell(say("ui.flag_asked", self.lang))
         return (self.lines.read(_PROMPT) or "").strip() or None
 

@@ -98,7 +98,7 @@ class LineDesk:
 
 
 def _marks(before: Moment, moment: Moment) -> list[RenderableType]:
-    """What was said about the question since."""
+    """Return notes on the question's marks that are new: sure or unsure, flagged."""
     parts: list[RenderableType] = []
     if moment.sure is not None and moment.sure != before.sure:
         parts.append(Text(say("ui.is_sure" if moment.sure else "ui.is_unsure", moment.lang)))

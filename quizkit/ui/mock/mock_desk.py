@@ -1,4 +1,4 @@
-"""Where the candidate sits: at a terminal with the clock in the prompt, or line by line."""
+"""The desk of an interview: at a terminal with the clock in the prompt, or line by line."""
 
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -33,7 +33,7 @@ NO_ANSWER, LEAVE, END = "skip", "quit", "end"
 
 @dataclass(frozen=True, slots=True)
 class AnswerPage:
-    """What an answer is written on: with what there is of it, for how long, and who keeps it."""
+    """A page to answer on: the text so far, for how many seconds, and who keeps it."""
 
     draft: str = ""
     multiline: bool = False
@@ -46,7 +46,7 @@ _BLANK = AnswerPage()
 
 
 class Writer(Protocol):
-    """What types: fingers under a running clock, or lines that come from anywhere."""
+    """A source of typed text: fingers under a running clock, or lines that come from anywhere."""
 
     lines: bool
     attended: bool
@@ -187,7 +187,7 @@ class MockDesk:
 
     @property
     def interactive(self) -> bool:
-        """Whether somebody is there who can hand an answer in once more."""
+        """Tell whether somebody is there who can hand an answer in once more."""
         return self._hand.attended
 
     def busy(self, text: str) -> AbstractContextManager[object]:

@@ -1,4 +1,4 @@
-"""What stands above the prompt in an interview: the opening, a question, a rubric to judge by."""
+"""Draw what stands above an interview's prompt: the opening, a question, a rubric to judge by."""
 
 from collections.abc import Sequence
 

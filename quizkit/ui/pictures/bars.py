@@ -18,7 +18,7 @@ _ROWS = 24  # rows of all blocks together: what can still be looked at in one go
 
 
 def bars(chart: Chart, width: int, lang: Lang) -> Picture | None:
-    """In as few blocks as name every operation, else as few as show each; None where none do."""
+    """Draw bars in as few blocks as name every operation, else as few as show each; else None."""
     room = width - len(margin(chart)[0]) - 2
     most = max(1, min(_BLOCKS, _ROWS // len(chart.rows)))
     drawn = [found for n in range(1, most + 1) if (found := _folded(chart, room, n, lang))]
@@ -75,7 +75,7 @@ def _ends(event: Event, span: float, columns: int) -> tuple[int, int]:
 
 
 def _visible(row: Row, span: float, columns: int) -> bool:
-    """Whether every operation gets a column at least."""
+    """Tell whether every operation gets at least one column."""
     if len(row.events) > columns:
         return False
     ends = [_ends(event, span, columns) for event in row.events]

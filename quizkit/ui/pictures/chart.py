@@ -1,4 +1,4 @@
-"""What every picture of a timeline is drawn from: one schedule's events, a row for each rank."""
+"""The data every picture of a timeline is drawn from: one schedule, a row for each rank."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ _USUAL = ("F", "B", "W")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one rank did, nothing overlapping; a rank that did two things at once has two rows."""
+    """Events of one rank, none overlapping; a rank that did two things at once has two rows."""
 
     rank: int
     events: tuple[Event, ...]
@@ -43,13 +43,13 @@ class Chart:
 
 
 def kind(name: str) -> str:
-    """What an operation is, without its number: F3 is an F."""
+    """Return the kind of an operation, its name without the number: F3 is an F."""
     letters = re.match(r"[^\W\d_]+", name)
     return letters[0] if letters else name[:1]
 
 
 def colour(name: str, kinds: Sequence[str], colours: int) -> int:
-    """Which of so many colours an operation has: forwards and backwards always the same.
+    """Return an operation's colour, below `colours`; forwards and backwards always have the same.
 
     Where there is only one other kind, its operations are told apart by their numbers.
     """
@@ -64,7 +64,7 @@ def colour(name: str, kinds: Sequence[str], colours: int) -> int:
 
 
 def margin(chart: Chart) -> list[str]:
-    """What stands before each row, all of one width."""
+    """Return the text before each row, all of one width."""
     names = [f"rank {row.rank} " for row in chart.rows]
     return [name.ljust(max(map(len, names))) for name in names]
 

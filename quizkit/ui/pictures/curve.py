@@ -47,7 +47,7 @@ def lines(curve: Curve, width: int, lang: Lang) -> list[Text]:
 
 
 def sentence(curve: Curve, lang: Lang) -> str:
-    """Where each line starts and ends, and its smallest and largest value."""
+    """Say of each line its first and last, smallest and largest value, and how far it goes."""
     told: list[str] = []
     for series in curve.series:
         known = [y for y in series.y if math.isfinite(y)]
@@ -93,7 +93,7 @@ def shapes(curve: Curve, left: int, top: int) -> tuple[str, int]:
 
 
 def _points(curve: Curve) -> Iterator[tuple[int, float, float]]:
-    """Which line, x, y; what is no number has no place."""
+    """Yield the line's place, x and y of every point; those that are no number are left out."""
     for place, series in enumerate(curve.series):
         for x, y in zip(series.x, series.y, strict=True):
             if math.isfinite(x) and math.isfinite(y):

@@ -1,4 +1,4 @@
-"""What a drawing is made of: lines of coloured pieces, and prose on what had to be left out."""
+"""The parts of a drawing: lines of coloured pieces, and prose on what had to be left out."""
 
 from dataclasses import dataclass
 

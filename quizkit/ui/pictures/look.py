@@ -42,7 +42,7 @@ def amount(value: Value) -> str:
 
 
 def fraction(value: Value, of: float) -> float:
-    """Which share of the whole a value is; 0 of nothing, and what is no number has no size."""
+    """Return the share of the whole that a value is; 0 of nothing or of what is no number."""
     return value / of if of and math.isfinite(value) and math.isfinite(of) else 0.0
 
 
@@ -58,7 +58,7 @@ def fitted(names: Sequence[str], room: int) -> list[str]:
 
 
 def legend(names: Sequence[str], width: int, signs: Sequence[str] = SIGNS) -> list[Text]:
-    """What the signs stand for, as many on a line as fit."""
+    """List the signs and what they stand for, as many on a line as fit."""
     lines = [Text(no_wrap=False)]
     for place, name in enumerate(names):
         entry = Text.assemble((signs[place % len(signs)], ink(place)), f" {name}")

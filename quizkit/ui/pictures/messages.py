@@ -1,4 +1,4 @@
-"""Who sent how much to whom: a table from rows to columns, and the arrows it amounts to."""
+"""Draw who sent how much to whom: a table from rows to columns, and its arrows."""
 
 import math
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def _row(sent: Messages, texts: Sequence[str]) -> str:
 
 
 def _near(sent: Messages, one: int, other: int) -> bool:
-    """Whether two ranks are in one node; without nodes all are alike."""
+    """Tell whether two ranks are in one node; without nodes all are."""
     return not sent.node or one // sent.node == other // sent.node
 
 
@@ -67,7 +67,7 @@ def _shaded(sent: Messages, lang: Lang) -> list[Text]:
 
 
 def arrows(sent: Messages, lang: Lang) -> list[Text]:
-    """What the table amounts to: one ring, or who sends to whom; and what leaves the nodes."""
+    """Say the table as one ring, or who sends to whom; then what leaves the nodes."""
     told = [Text(each) for each in _ring(sent, lang) or _each(sent)]
     if sent.node:
         within, between = _sums(sent)
@@ -100,7 +100,7 @@ def _goals(row: Sequence[float]) -> list[int]:
 
 
 def _sums(sent: Messages) -> tuple[float, float]:
-    """What stayed within a node, and what left one."""
+    """Return the amount that stayed within a node, and the amount that left one."""
     pairs = [
         (_near(sent, i, j), each) for i, row in enumerate(sent.cells) for j, each in enumerate(row)
     ]
@@ -108,7 +108,7 @@ def _sums(sent: Messages) -> tuple[float, float]:
 
 
 def sentence(sent: Messages, lang: Lang) -> str:
-    """How many pairs talk, how much in all, the most on one arrow, and the arrows."""
+    """Say how many pairs talk, how much in all, the most on one arrow, and the arrows."""
     flat = [each for row in sent.cells for each in row]
     return say(
         "lab.picture_messages",
@@ -161,13 +161,13 @@ def shapes(sent: Messages, left: int, top: int) -> tuple[str, int]:
 
 
 def _is_crowded(sent: Messages) -> bool:
-    """Whether arrows would hide one another: each of more than four ranks sends to most others."""
+    """Tell whether arrows would hide one another: more than four ranks, most pairs talking."""
     n = len(sent.cells)
     return n > _FEW and sum(len(_goals(row)) for row in sent.cells) > n * (n - 1) // 2
 
 
 def _places(sent: Messages, middle: float, top: float) -> list[tuple[float, float]]:
-    """Where each rank stands."""
+    """Return the place of each rank in the drawing."""
     n = len(sent.cells)
     if sent.node:
         nodes, wide = math.ceil(n / sent.node), math.ceil(math.sqrt(sent.node))

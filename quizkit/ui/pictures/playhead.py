@@ -1,4 +1,4 @@
-"""Where a schedule stands at a time: what each rank is doing, and which messages are under way."""
+"""Look up a moment of a schedule: what each rank is doing, which messages are under way."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ _NEAR = 1e-9  # of the span: how far apart two times are that are meant to be on
 
 
 def moments(chart: Chart) -> list[float]:
-    """When something starts, ends, leaves or arrives, and 0; times apart by rounding are one."""
+    """List the times at which anything starts, ends, leaves or arrives, and 0, rounding aside."""
     events = [event for row in chart.rows for event in row.events]
     return _apart(chart, (t for each in (*events, *chart.hops) for t in (each.start, each.end)))
 
@@ -29,14 +29,14 @@ def _apart(chart: Chart, times: Iterable[float]) -> list[float]:
 
 
 def doing(chart: Chart, rank: int, at: float) -> list[Event]:
-    """What a rank is at; what ends now is over."""
+    """Return the events a rank is at; one that ends now is over."""
     near = _NEAR * chart.span
     events = (e for row in chart.rows if row.rank == rank for e in row.events)
     return [e for e in events if e.start <= at + near < e.end]
 
 
 def flying(chart: Chart, rank: int, at: float, since: float) -> list[Hop]:
-    """What a rank has sent and what of it arrived `since`, in the order in which it left.
+    """List messages a rank has sent that are under way or arrived `since`, as they left.
 
     What arrives now is still seen: a message that takes no time would never be otherwise.
     """
@@ -47,10 +47,10 @@ def flying(chart: Chart, rank: int, at: float, since: float) -> list[Hop]:
 
 
 def sent(chart: Chart, rank: int, at: float) -> list[Hop]:
-    """What leaves a rank at this moment."""
+    """List the messages that leave a rank at this moment."""
     return [h for h in chart.hops if h.rank == rank and abs(h.start - at) <= _NEAR * chart.span]
 
 
 def come(chart: Chart, rank: int, at: float) -> list[Hop]:
-    """What arrives at a rank at this moment."""
+    """List the messages that arrive at a rank at this moment."""
     return [h for h in chart.hops if h.to == rank and abs(h.end - at) <= _NEAR * chart.span]

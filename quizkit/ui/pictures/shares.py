@@ -1,4 +1,4 @@
-"""What a rank did most of its time in each column, where many operations share one."""
+"""Draw what a rank did most of its time in each column, where many operations share one."""
 
 import math
 from collections.abc import Mapping

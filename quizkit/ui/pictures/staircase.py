@@ -1,4 +1,4 @@
-"""What was kept at each step, as bars of parts: a sign for each part as well as a colour."""
+"""Draw what was kept at each step, as bars of parts: each part has a sign and a colour."""
 
 from rich.text import Text
 
@@ -79,5 +79,5 @@ def _sum(step: Stair) -> float:
 
 
 def _columns(step: Stair, most: float, room: int) -> list[int]:
-    """How many columns each part takes: rounded, but what is there is seen."""
+    """Return how many columns each part takes: rounded, at least one for what is there."""
     return [max(1, round(fraction(value, most) * room)) if value else 0 for value in step.values]

@@ -31,7 +31,7 @@ def lines(tiles: Tiles, width: int, lang: Lang) -> list[Text]:
 
 
 def sentence(tiles: Tiles, lang: Lang) -> str:
-    """How large the table is and how often each thing is in it."""
+    """Say how large the table is and how often each thing is in it."""
     return say(
         "lab.picture_tiles",
         lang,

@@ -29,7 +29,7 @@ def draw(chart: Chart, width: int, lang: Lang) -> Picture:
 
 
 def headline(chart: Chart, lang: Lang) -> str:
-    """What the picture shows, and how much of it is nothing."""
+    """Say what the picture shows, and how much of it is idle."""
     clock = chart.clock if chart.clock in ("virtual", "simulated") else "wall"
     return say(
         f"lab.timeline_{clock}",
@@ -41,7 +41,7 @@ def headline(chart: Chart, lang: Lang) -> str:
 
 
 def letters(charts: Iterable[Chart], lang: Lang) -> str:
-    """What F, B and W stand for, if there is a backward in one of the charts; else nothing.
+    """Say what F, B and W stand for, if there is a backward in one of the charts; else nothing.
 
     B is the gradient of the input where a schedule has a W for that of the weights, of both in
     all others.
@@ -62,6 +62,6 @@ def _orders(lines: list[str], lang: Lang) -> Picture:
 
 
 def _order(row: Row, width: int) -> list[str]:
-    """What a rank did one after the other, wrapped."""
+    """List what a rank did one after the other, wrapped."""
     order = " ".join(event.name for event in row.events) or IDLE
     return textwrap.wrap(f"rank {row.rank}: {order}", max(width, 3), subsequent_indent="  ")

@@ -28,7 +28,7 @@ _SMALL = 0.01  # below this a unit is too large for a number
 
 
 def agreement(moment: Moment, proof: ProofView, width: int) -> list[tuple[str, RenderableType]]:
-    """The three, the run's in the colour of whether it agrees with the learner."""
+    """Return the three lines, the run's in the colour of whether it agrees with the learner."""
     lang = moment.lang
     mine, run, agrees = _said(moment, proof)
     style = "" if agrees is None else RIGHT if agrees else WRONG
@@ -169,7 +169,7 @@ def _gaps(moment: Moment, proof: ProofView, question: Cloze) -> Said:
 
 
 def _borne_out(moment: Moment, proof: ProofView, right: bool, key: str) -> tuple[str, bool | None]:
-    """What the run says of a key that its claims decide without measuring it by itself."""
+    """Say whether the run bears out a key that its claims decide without measuring it."""
     if not proof.holds:
         return say("glance.not_borne_out", moment.lang), None
     return say("glance.agrees" if right else "glance.borne_out", moment.lang, answer=key), right
@@ -193,7 +193,7 @@ def _number(moment: Moment, proof: ProofView) -> Said:
 
 
 def right_answer(moment: Moment) -> str:
-    """The key in the numbers that the question was shown with; an essay has points."""
+    """Return the key in the numbers that the question was shown with; an essay has points."""
     lang, question = moment.lang, moment.question
     match question:
         case Choice(options=options):

@@ -1,4 +1,4 @@
-"""What a proof says of one statement: that it holds or not, in which run, by which numbers."""
+"""Tell what a proof says of one statement: if it holds, in which run, by which numbers."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -32,7 +32,7 @@ class Bearing:
 
 
 def claimable(moment: Moment) -> list[str]:
-    """The places of what a run may decide of an answer, in the order in which it was shown."""
+    """List the places of what a run may decide of an answer, in the order they were shown in."""
     question = moment.question
     if isinstance(question, Choice):
         return [f"options.{index}.claim" for index in moment.asked.order]
@@ -40,7 +40,7 @@ def claimable(moment: Moment) -> list[str]:
 
 
 def bearing(question: Question, proof: ProofView, place: str, lang: Lang) -> Bearing:
-    """What this run says of the claim at a place; else a run of another row that is known."""
+    """Return what this run says of the claim at a place, else what a run beside it says."""
     for each in (proof, *proof.beside):
         judged = next((claim for claim in each.claims if claim.place == place), None)
         mark = _mark(judged, each)
@@ -66,7 +66,7 @@ def _mark(judged: Judged | None, proof: ProofView) -> Mark:
 def sentences(
     question: Question, proof: ProofView, judged: Judged, lang: Lang, most: int = _MOST
 ) -> tuple[str, ...]:
-    """What the author wrote of it, or else the measurements that it looks at, never its formula."""
+    """Return what the author wrote of it, else the measurements it looks at, never its formula."""
     if judged.place in proof.shows:
         return (" ".join(proof.shows[judged.place][lang].split()),)
     try:

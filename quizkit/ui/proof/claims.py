@@ -44,7 +44,7 @@ def claims(
 
 
 def _claim(moment: Moment, judged: Judged, shown: str, plain: bool, untested: bool) -> Text:
-    """What is said, in words whether it is so, and what that decides."""
+    """Return a claim, in words whether it is so, and what that decides."""
     lang = moment.lang
     truth = judged.truths[-1] if judged.truths else "error"
     word = say("ui.undecided" if truth == "error" else f"ui.{truth}", lang)
@@ -57,7 +57,7 @@ def _claim(moment: Moment, judged: Judged, shown: str, plain: bool, untested: bo
 
 
 def _spelt(moment: Moment) -> Mapping[str, str]:
-    """What the learner knows gaps and steps by: the key's own names stand on no screen."""
+    """Map the key's own names, which stand on no screen, to words the learner knows them by."""
     question, lang = moment.question, moment.lang
     match question:
         case Cloze():
@@ -135,7 +135,7 @@ def _as_read(value: Value) -> ast.AST:
 
 
 def _role(moment: Moment, judged: Judged, truth: str, untested: bool) -> str:
-    """What a claim decides about: an option by its place on the screen, or a trap."""
+    """Say what a claim decides about: an option by its place on the screen, or a trap."""
     lang = moment.lang
     if judged.role == "trap":
         return say("ui.trap_refuted", lang) if truth == "false" else ""
@@ -150,7 +150,7 @@ def _role(moment: Moment, judged: Judged, truth: str, untested: bool) -> str:
 
 
 def _is_hit(moment: Moment, judged: Judged) -> bool:
-    """Whether it is the trap the learner fell into."""
+    """Tell whether it is the trap the learner fell into."""
     trap = moment.verdict.trap if moment.verdict else None
     return bool(trap and judged.instead and judged.instead.source == trap.formula.source)
 

@@ -25,7 +25,7 @@ _WIDE = 42  # columns of the words around a gap
 
 
 def filled(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType]:
-    """What this run tells of what was asked: nothing where it tells nothing in numbers."""
+    """Show what this run tells of what was asked; nothing where it tells nothing in numbers."""
     match moment.question:
         case Cloze() as question if proof.keyed:
             return _gaps(moment, proof, question)
@@ -59,7 +59,7 @@ def _gaps(moment: Moment, proof: ProofView, question: Cloze) -> list[RenderableT
 
 
 def _around(text: str) -> dict[str, str]:
-    """What each gap stands in: its clause, up to the gaps beside it."""
+    """Map each gap to the clause it stands in, up to the gaps beside it."""
     pieces = _GAP.split(" ".join(text.split()))
     found: dict[str, str] = {}
     for at in range(1, len(pieces), 2):

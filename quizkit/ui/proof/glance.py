@@ -53,7 +53,7 @@ def glance(moment: Moment, width: int, plain: bool = False) -> list[RenderableTy
 
 
 def _lines(parts: Sequence[RenderableType], width: int) -> int:
-    """How many lines these take."""
+    """Count the lines these take."""
     console = Console(width=width, no_color=True, legacy_windows=False)
     return sum(
         1
@@ -76,7 +76,7 @@ def _drawn(proof: ProofView, width: int, lang: Lang, room: int) -> list[Renderab
 
 
 def _ending(moment: Moment, proof: ProofView, width: int) -> list[RenderableType]:
-    """Where it ran and with which numbers; then what it leaves open."""
+    """Say where it ran and with which numbers; then what it leaves open."""
     told: list[RenderableType] = [Text(_where(moment, proof), overflow="fold")]
     told.append(short(Text(command(proof)), width))
     left = "" if proof.judgement.reason else _open(moment, proof)
@@ -98,7 +98,7 @@ def _where(moment: Moment, proof: ProofView) -> str:
 
 
 def _numbers(moment: Moment, proof: ProofView) -> str:
-    """Whether it ran with the learner's numbers."""
+    """Say whether it ran with the learner's numbers."""
     lang = moment.lang
     if not proof.bindings:
         return ""
@@ -113,7 +113,7 @@ def _numbers(moment: Moment, proof: ProofView) -> str:
 
 
 def command(proof: ProofView) -> str:
-    """What can be typed to see the same run: defaults are left out."""
+    """Return the command line that shows the same run: defaults are left out."""
     report = proof.report
     given = {
         name: value

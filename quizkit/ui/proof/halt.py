@@ -15,7 +15,7 @@ _FRAME = re.compile(r'^ *File "([^"]*)", line (\d+), in .*\n +(\S.*)$', re.MULTI
 
 
 def halt(report: Report, words: DemoWords, lang: Lang) -> list[RenderableType]:
-    """How it ended and the line each rank was at: of a run that hangs, that is what decides."""
+    """Show how a run that did not finish ended, and the line each rank was at."""
     if report.error is None:
         return []
     lines: list[RenderableType] = [

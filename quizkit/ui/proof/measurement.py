@@ -154,7 +154,7 @@ def _unit(watch: Watch | None) -> _Unit:
 
 
 def _of(value: str, fact: Fact, unit: _Unit, lang: Lang) -> str:
-    """Which of several values it is. Of differences the largest is meant unless it is said."""
+    """Add which of several values it is. Of differences the largest is meant unless it is said."""
     apart = unit.name in ("difference", "relative")
     if not fact.of or (fact.of == "max" and apart):
         return value
@@ -166,7 +166,7 @@ def _of(value: str, fact: Fact, unit: _Unit, lang: Lang) -> str:
 
 
 def _would_be(value: str, fact: Fact, unit: _Unit, lang: Lang) -> str:
-    """What would have been measured if what is said were so, beside what was."""
+    """Say what would have been measured if what is said were so, beside what was."""
     wanted = fact.wanted
     if unit.name in ("difference", "relative") and is_number(wanted):
         agree = fact.relation in ("below", "at_most") and wanted <= _STRICT
@@ -186,7 +186,7 @@ def _would_be(value: str, fact: Fact, unit: _Unit, lang: Lang) -> str:
 
 
 def _near(value: Value, wanted: Value | None) -> bool:
-    """Whether a bound is the value itself but for what keeps two numbers apart."""
+    """Tell whether a bound is the value itself but for what keeps two numbers apart."""
     if not (is_number(value) and is_number(wanted)) or not wanted:
         return False
     return abs(value - wanted) <= _NEAR * abs(wanted)
@@ -207,7 +207,7 @@ def in_unit(value: Value | Metric, watch: Watch | None, lang: Lang) -> str:
 
 
 def described(metric: str, demo: Demo, words: DemoWords, lang: Lang) -> str:
-    """What a metric is, without remarks: the unit stands with the value already."""
+    """Return a metric's meaning, without remarks: the unit stands with the value already."""
     watch = demo.watch.get(metric)
     text = watch.text if watch and lang == "en" else words.watch.get(metric, "")
     text = re.split("[;；]", _REMARK.sub("", text))[0]

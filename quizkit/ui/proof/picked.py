@@ -1,4 +1,4 @@
-"""What the learner picked or ticked beside what the run measured of it: "you said; measured"."""
+"""Show what the learner picked or ticked beside what the run measured of it."""
 
 from collections.abc import Iterator
 
@@ -40,7 +40,7 @@ def picked(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType
 
 
 def _statements(moment: Moment) -> Iterator[tuple[str, Said, bool]]:
-    """What can be claimed of an answer: where, in which words, and whether the learner said it."""
+    """Yield what can be claimed of an answer: its place, its words, and if the learner said it."""
     question, given = moment.question, Draft(moment.given)
     match question:
         case Choice():

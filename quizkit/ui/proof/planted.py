@@ -29,7 +29,7 @@ def planted(proof: ProofView, lang: Lang, width: int) -> list[RenderableType]:
 
 
 def ending(proof: ProofView, lang: Lang, width: int) -> list[RenderableType]:
-    """How a run ended that did not finish, where nothing else says it."""
+    """Say how a run ended that did not finish; nothing of one that did."""
     if proof.report.error is None:
         return []
     return [Text(""), *_came_of_it(proof.report, demo_words(proof.demo, lang), lang, width)]
@@ -42,7 +42,7 @@ def _styled(line: str, style: str, width: int) -> Text:
 
 
 def _came_of_it(report: Report, words: DemoWords, lang: Lang, width: int) -> list[Text]:
-    """How it ended, and where ranks stood then; or the checks that failed."""
+    """Say how it ended, and where ranks stood then; or the checks that failed."""
     did = say("glance.did", lang)
     if report.error is not None:
         told = [f"{did}{colon(lang)}{words.ending(report.error.message.split(chr(10))[0])}"]

@@ -21,7 +21,7 @@ _FEW = 100  # what is counted up to here is off by so many, what is more by a sh
 
 
 def predicted(moment: Moment, proof: ProofView, names: Mapping[str, Value]) -> list[RenderableType]:
-    """What the learner said and what came out; `names` are what they are in this run.
+    """Show what the learner said and what came out; `names` have their values in this run.
 
     Where the run was of other numbers, what was said stands beside the key for the numbers that
     were asked, and what was measured beside the key for the numbers that ran.
@@ -66,7 +66,7 @@ def _shown(number: Number | list[Number]) -> str:
 
 
 def off(said: Number | list[Number], measured: Number | list[Number], lang: Lang) -> str:
-    """How far apart they are, in words; nothing of lists that differ, as they show where."""
+    """Say how far apart they are; nothing of lists that differ, as they show where."""
     if isinstance(said, list) or isinstance(measured, list):
         return say("ui.exact", lang) if said == measured else ""
     gap = abs(said - measured)

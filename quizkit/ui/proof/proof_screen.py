@@ -81,7 +81,7 @@ def _words(name: str) -> set[str]:
 
 
 def _setting(moment: Moment, proof: ProofView, words: DemoWords) -> list[RenderableType]:
-    """Which run it was, in one line, and whether it was of the learner's own numbers."""
+    """Say which run it was, in one line, and whether it was of the learner's own numbers."""
     report, lang = proof.report, moment.lang
     planted = f" --break {report.broken}" if report.broken else ""
     command = f"quizkit demo {report.demo} --ranks {report.ranks}{planted} {options(report)}"
@@ -129,7 +129,7 @@ def _names(moment: Moment, proof: ProofView) -> dict[str, Value]:
 
 
 def _checks(report: Report, words: DemoWords, lang: Lang) -> list[RenderableType]:
-    """What the demo checked by itself: that all holds, or what does not."""
+    """Say what the demo checked by itself: that all holds, or what does not."""
     failing = [check for check in report.checks if not check.holds]
     if not failing:
         held = say("ui.checks_hold", lang, count=len(report.checks))

@@ -82,7 +82,7 @@ def _number(value: str, text: str, style: str, width: int) -> Text:
 
 
 def _claimed(moment: Moment, proof: ProofView, width: int) -> list[RenderableType]:
-    """What the claims that name the key look at, where it was not measured by itself."""
+    """List what the claims that name the key look at, where it was not measured by itself."""
     keys = {*key_names(moment.question)}
     claims = [judged for judged in proof.claims if judged.role == "claim"]
     found: dict[str, None] = {}

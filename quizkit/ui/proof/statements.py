@@ -26,7 +26,7 @@ _INDENT = " " * 5
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What can be said, its number on the screen, what the run says of it, and whose it is."""
+    """A statement, its number on the screen, what the run says of it, and whose it is."""
 
     number: int
     text: str

@@ -69,7 +69,7 @@ def _shown(
 
 
 def _statements(question: Question, lang: Lang) -> Iterator[tuple[str, str]]:
-    """What a run may decide, by its place: options as they stand in the file, points, reasons."""
+    """Yield what a run may decide, by its place: options in file order, points, reasons."""
     asked = ask(question, FIRST)
     if isinstance(question, Choice):
         for index, option in enumerate(question.options):

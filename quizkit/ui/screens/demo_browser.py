@@ -20,7 +20,7 @@ _LEAST = 3  # lines of the list, however low the terminal is
 
 @dataclass(slots=True)
 class Browser:
-    """Which demos there are, what was typed to find one, and which is under the cursor.
+    """The demos, what was typed to find one, and which one is under the cursor.
 
     `titles` are the topics', `others` other names of demos. `typing`: letters go to the filter.
     """
@@ -45,7 +45,7 @@ class Browser:
         return begin + [(topic, demos) for topic, demos in found if demos]
 
     def shown(self) -> list[Demo]:
-        """What the cursor walks through."""
+        """Return the demos that the cursor walks through."""
         return [demo for _, demos in self.sections() for demo in demos]
 
     @property
@@ -67,7 +67,7 @@ class Browser:
         self.at = min(named, key=lambda n: places[n] > 0, default=0)
 
     def _fits(self, demo: Demo) -> bool:
-        """Whether names have every word somewhere, or the law has a word that begins so."""
+        """Tell whether names have every word somewhere, or the law a word that begins so."""
         if demo.name not in self._texts:
             title = self.titles.get(demo.topic)
             titles = [title[lang] for lang in _LANGS] if title else []
@@ -82,7 +82,7 @@ class Browser:
         )
 
     def heading(self, topic: str) -> str:
-        """What stands above a section."""
+        """Return the heading of a section: the topic and its title."""
         if not topic:
             return say("demos.first", self.lang)
         title = self.titles.get(topic)

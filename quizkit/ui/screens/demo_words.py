@@ -1,4 +1,4 @@
-"""What a demo says of itself, in the learner's language.
+"""Read what a demo says of itself, in the learner's language.
 
 English is the demo's own: its docstring, and the comments beside the options. Chinese stands in
 `zh/<file>.yaml` in the demos' folder: `law`, `trick`, and under `options`, `watch`, `checks`,
@@ -44,7 +44,7 @@ class DemoWords:
         return _told(self.pictures, text)
 
     def ending(self, message: str) -> str:
-        """Why a run did not finish, line by line; a traceback stays as it is."""
+        """Say why a run did not finish, line by line; a traceback stays as it is."""
         return "\n".join(_told(self.endings, line) for line in message.split("\n"))
 
 

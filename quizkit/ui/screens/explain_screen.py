@@ -1,4 +1,4 @@
-"""What can be learned from a verdict: why, why each option, what to say aloud, what comes next."""
+"""Draw what a verdict teaches: why, why each option, what to say aloud, what comes next."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from quizkit.words import Lang, say
 
 
 def explanation(moment: Moment, plain: bool) -> list[RenderableType]:
-    """Why the answer is what it is."""
+    """Return the section that explains the answer, and the letters it uses."""
     text = prose(moment.asked.fill(moment.question.explain, moment.lang), plain)
     values = ", ".join(f"{name} = {value}" for name, value in _letters(moment))
     told = [Text(say("ui.letters", moment.lang, values=values), "dim")] if values else []
@@ -40,7 +40,7 @@ def _letters(moment: Moment) -> Iterator[tuple[str, str]]:
 
 
 def explains_options(question: Question) -> bool:
-    """Whether there is anything to say of each option, trap or false statement."""
+    """Tell whether there is anything to say of each option, trap or false statement."""
     match question:
         case Choice():
             return True
@@ -53,7 +53,7 @@ def explains_options(question: Question) -> bool:
 
 
 def why(moment: Moment, plain: bool) -> list[RenderableType]:
-    """What speaks for and against every answer that could be given."""
+    """Return what speaks for and against every answer that could be given."""
     question, lang = moment.question, moment.lang
     rows: list[RenderableType] = []
     match question:
@@ -84,7 +84,7 @@ def why(moment: Moment, plain: bool) -> list[RenderableType]:
 
 
 def spoken(moment: Moment, plain: bool) -> list[RenderableType]:
-    """What a strong candidate would say aloud."""
+    """Return what a strong candidate would say aloud."""
     text = moment.question.say
     if text is None:
         return [Text(""), Text(say("ui.say_none", moment.lang), "dim")]
@@ -113,7 +113,7 @@ def named(myth: str, names: Mapping[str, Said], lang: Lang) -> Text:
 
 
 def _mistake(what: str, reason: Said, moment: Moment, plain: bool) -> list[RenderableType]:
-    """What people come up with, and below it, set in, why not."""
+    """Return a mistake that people make, and below it, set in, why it is wrong."""
     against = inline(moment.asked.fill(reason, moment.lang), plain)
     return [inline(what, plain), below(against)]
 

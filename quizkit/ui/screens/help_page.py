@@ -15,7 +15,7 @@ _LEAST = 36
 
 
 class HelpRow(NamedTuple):
-    """What is typed, and what it is for."""
+    """A thing that can be typed, and what it is for."""
 
     typed: str
     about: str

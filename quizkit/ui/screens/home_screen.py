@@ -25,7 +25,7 @@ class HomePage:
         self.lang: Lang = lang
 
     def head(self) -> list[RenderableType]:
-        """What is always seen: that some questions are missing, if they are."""
+        """Return the part that is always seen: a warning if questions are missing."""
         return [Text(self._warning, "bold", overflow="fold"), Text("")] if self._warning else []
 
     def body(self, width: int) -> list[RenderableType]:
@@ -40,7 +40,7 @@ class HomePage:
         return [*parts, rule(say("home.topics", lang)), *self._rows(width)]
 
     def foot(self) -> list[RenderableType]:
-        """What Enter does, and the keys."""
+        """Return the last lines: what Enter does, and the keys."""
         step = say(f"home.step_{self._home.step}", self.lang)
         enter = Text.assemble(("Enter", "bold"), f"  {step}")
         return [Text(), enter, footer("home", self.lang, 0, without=("next",))]
@@ -88,7 +88,7 @@ def _count(tally: Tally, lang: Lang) -> str:
 
 
 def _bar(tally: Tally) -> str:
-    """What is there at all can be seen."""
+    """Draw a bar of what is remembered; half a question and more is seen at least."""
     filled = round(_BAR * tally.remembered / tally.questions) if tally.questions else 0
     filled = max(filled, 1 if tally.remembered >= 0.5 else 0)
     return _FILL * filled + _REST * (_BAR - filled)

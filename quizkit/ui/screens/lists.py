@@ -64,7 +64,7 @@ class Questions:
 
 
 def coverage_table(found: Mapping[str, Covered], lang: Lang) -> RenderableType:
-    """Which questions of the bank answer which of the common 70, part by part."""
+    """Draw which questions of the bank answer which of the common 70, part by part."""
     made = Table.grid(padding=(0, 2, 0, 0))
     made.add_column(no_wrap=True)
     made.add_column(overflow="fold")

@@ -1,4 +1,4 @@
-"""What every screen is made of: its head, headings, notes, and the footer from the keymap."""
+"""The parts every screen is made of: head, headings, notes, the footer from the keymap."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -23,13 +23,13 @@ RIGHT, WRONG, PARTLY = "bold green", "bold red", "bold magenta"
 
 
 def kind(question: model.Question, lang: Lang) -> str:
-    """What is to be done: pick one or several, work out a number, ..."""
+    """Say what is to be done: pick one or several, work out a number, ..."""
     several = isinstance(question, model.Choice) and question.several
     return say(f"ui.kind_{'several' if several else question.kind}", lang)
 
 
 def head(moment: Moment, plain: bool) -> RenderableType:
-    """Where we are: how many, which shelf, how hard, what kind; then what was said about it."""
+    """Return the line on where we are: number, shelf, level, kind; then what was said about it."""
     question, lang = moment.question, moment.lang
     facts = [question.topic, say(f"ui.level_{question.level}", lang), kind(question, lang)]
     if moment.why_now:
@@ -88,7 +88,7 @@ def anchors(line: Iterable[Segment]) -> set[str]:
 
 
 def more(above: int, below: int, lang: Lang) -> Text:
-    """How many lines there are that cannot be seen, and what brings them."""
+    """Say how many lines cannot be seen below and above, and what brings them."""
     told = [say("ui.more_below", lang, count=below)] if below else []
     told += [say("ui.more_above", lang, count=above)] if above else []
     return Text("  ".join(told), "bold cyan", no_wrap=True, overflow="crop")
@@ -176,7 +176,7 @@ def said(moment: Moment, plain: bool) -> list[RenderableType]:
 def footer(
     state: keymap.State, lang: Lang, last: int, without: Collection[str] = ()
 ) -> RenderableType:
-    """What can be pressed now, broken between commands and never inside one."""
+    """Return what can be pressed now, broken between commands and never inside one."""
     return Footer(keymap.footer(state, lang, last, without=without))
 
 

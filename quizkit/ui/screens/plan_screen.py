@@ -22,7 +22,7 @@ _LATE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is said with a plan: what it keeps to, and whether `study` follows it."""
+    """Facts to tell with a plan: what it keeps to, and whether `study` follows it."""
 
     aim: Aim
     weighed: str | None
@@ -126,7 +126,7 @@ def _notes(found: Outlook, told: Told, lang: Lang) -> Iterable[str]:
 
 
 def _light(found: Outlook, lang: Lang) -> Iterable[str]:
-    """Why today counts for little, and what does count."""
+    """Say why today counts for little, and what does count."""
     today = found.days[0][1]
     if not (today.reviews or today.new):
         yield say("plan.used_up" if found.spent else "plan.idle", lang)

@@ -37,7 +37,7 @@ def question_body(moment: Moment, draft: Draft, plain: bool = False) -> list[Ren
 
 
 def asked(moment: Moment, plain: bool) -> RenderableType:
-    """What is asked. Where no key unfolds them, all conditions are told."""
+    """Return the question's text. Where no key unfolds them, all conditions are told."""
     folded = not (plain or moment.unfolded)
     return prose(stem(moment.asked, moment.lang).markdown(folded=folded), plain)
 
@@ -97,7 +97,7 @@ def gapped(moment: Moment, filled: Sequence[str], here: int | None = None) -> st
 
 
 def rubric(moment: Moment, plain: bool) -> tuple[list[RubricPoint], list[Veto], list[Text]]:
-    """What can be ticked, points before vetoes, and a row for each."""
+    """Return what can be ticked, points before vetoes, and a row for each."""
     question = moment.question
     points = question.reasons if isinstance(question, Bug) else ()
     vetoes: Sequence[Veto] = ()

@@ -82,7 +82,7 @@ def state(report: Report, lang: Lang) -> str:
 
 
 def _reason(report: Report, lang: Lang) -> str:
-    """Why it ran there: the bench says it in English, the rest of the report in numbers."""
+    """Say why it ran there: the bench says it in English, the rest of the report in numbers."""
     gpus = re.match(r"(\d+) CUDA GPU", report.reason)
     if lang == "en":
         return report.reason
@@ -160,7 +160,7 @@ def difference(planted: Break) -> Iterator[Text]:
 
 
 def expected(planted: Break, words: DemoWords, lang: Lang) -> str:
-    """What gives a planted bug away."""
+    """Say what gives a planted bug away."""
     if planted.expect == "hangs":
         return say("lab.expect_hangs", lang)
     if planted.expect.startswith("crashes:"):
@@ -170,7 +170,7 @@ def expected(planted: Break, words: DemoWords, lang: Lang) -> str:
 
 
 def checks(found: Sequence[Check], words: DemoWords, lang: Lang, plain: bool) -> RenderableType:
-    """What was checked, a line each: whether it holds, its name, both numbers."""
+    """List what was checked, a line each: whether it holds, its name, both numbers."""
     rows = [
         (
             Text(
@@ -222,7 +222,7 @@ def _grid(rows: Sequence[Sequence[Text]]) -> RenderableType:
 
 
 def pictures(drawn: Sequence[Chart], width: int, lang: Lang) -> Iterator[RenderableType]:
-    """Who did what when, each under its headline, and once what the letters are."""
+    """Draw who did what when, each chart under its headline, and once what the letters are."""
     for chart in drawn:
         picture = draw(chart, width, lang)
         yield Text("\n" + headline(chart, lang), style="bold")

@@ -44,7 +44,7 @@ def asked(riddle: Riddle, lang: Lang) -> Iterator[RenderableType]:
 
 
 def answered(riddle: Riddle, pick: str, report: Report, lang: Lang) -> Iterator[RenderableType]:
-    """Whether it was seen coming, what went red and how far, and where such a bug comes from."""
+    """Say whether it was seen coming, what went red, how far, and where such a bug comes from."""
     words, found = demo_words(riddle.demo, lang), reds(report)
     # Something that could not be picked may come before: nobody is wrong because of that.
     could = [each for each in found if each in riddle.choices]

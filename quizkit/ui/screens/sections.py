@@ -1,4 +1,4 @@
-"""What a page of numbers is made of, whether a terminal, plain lines or HTML show it."""
+"""The parts of a page of numbers, whether a terminal, plain lines or HTML show it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

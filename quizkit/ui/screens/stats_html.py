@@ -1,4 +1,4 @@
-"""Where the learner stands, as one HTML file: nothing is fetched, nothing runs in it."""
+"""Write where the learner stands as one HTML file: nothing is fetched, nothing runs in it."""
 
 from collections.abc import Iterable, Sequence
 from html import escape

@@ -1,4 +1,4 @@
-"""What there is to say of where the learner stands: sections of lines, bars, tables and lists.
+"""Say where the learner stands: sections of lines, bars, tables and lists.
 
 Said once, for the terminal, for plain lines and for the HTML page alike.
 """

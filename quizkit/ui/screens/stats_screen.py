@@ -1,4 +1,4 @@
-"""Where the learner stands, at a terminal: bars and small tables, or plain lines."""
+"""Draw where the learner stands at a terminal: bars and small tables, or plain lines."""
 
 from collections.abc import Iterable, Sequence
 

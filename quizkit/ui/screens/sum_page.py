@@ -39,7 +39,7 @@ def table(lang: Lang, plain: bool) -> RenderableType:
 
 
 def page(sheet: Calculator, lang: Lang, plain: bool) -> RenderableType:
-    """What a calculator answers and takes, with every default."""
+    """Draw a calculator's page: what it answers and takes, with every default."""
     common = [(f"--{name}", (say(f"calc.option_{name}", lang),)) for name in _COMMON]
     if sheet.name == "pipeline":
         common.insert(0, ("--svg F", (say("calc.option_svg", lang),)))
@@ -54,7 +54,7 @@ def page(sheet: Calculator, lang: Lang, plain: bool) -> RenderableType:
 
 
 def input_words(sheet: Calculator, each: Input, lang: Lang) -> str:
-    """What an input is; some mean something of their own in one sheet."""
+    """Say what an input is; some mean something of their own in one sheet."""
     own = f"{sheet.name}_{each.name}"
     # kv has an input kv_heads: those are not the words of its heads.
     taken = own in {other.name for other in sheet.inputs}
@@ -62,7 +62,7 @@ def input_words(sheet: Calculator, each: Input, lang: Lang) -> str:
 
 
 def default_words(each: Input, lang: Lang) -> str:
-    """What an input is if it is not given; nothing where that leaves figures out."""
+    """Say an input's default; nothing where leaving it out leaves figures out."""
     if isinstance(each.default, bool):
         return say("calc.on" if each.default else "calc.off", lang)
     if each.default is None or each.default in ([], ""):
@@ -71,7 +71,7 @@ def default_words(each: Input, lang: Lang) -> str:
 
 
 def _written(each: Input) -> str:
-    """How an option is typed."""
+    """Return an option as it is typed."""
     if each.kind == "flag":
         return option(each.name).replace("--", "--[no-]", 1)
     return f"{option(each.name)} {'|'.join(map(str, each.choices)) or each.kind.upper()}"

@@ -62,7 +62,7 @@ def _title(name: str, lang: Lang) -> Text:
 
 
 def _said(worked: Worked, each: Input) -> bool:
-    """Whether an input says anything: what was left out and has no default does not."""
+    """Tell whether an input says anything: it was given or has a default."""
     return each.name in worked.given or default_words(each, "en") != ""
 
 

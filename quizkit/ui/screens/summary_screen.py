@@ -55,7 +55,7 @@ def summary_screen(summary: Summary) -> RenderableType:
 
 
 def _strength(tally: Tally, lang: Lang) -> Text:
-    """What of a topic is remembered by tomorrow, as a bar and in words."""
+    """Draw how much of a topic is remembered by tomorrow, as a bar and in words."""
     share = tally.remembered / tally.questions
     full = max(1, round(_BAR * share)) if tally.remembered else 0
     told = {"percent": round(100 * share), "met": tally.met, "questions": tally.questions}
@@ -65,7 +65,7 @@ def _strength(tally: Tally, lang: Lang) -> Text:
 
 
 def _ended(summary: Summary) -> str:
-    """Whether the day, or what was asked for, is done, or the learner left; and how it went."""
+    """Say that the day or what was asked for is done, or the learner left; and how it went."""
     lang = summary.lang
     if summary.stopped:
         ended = say("ui.end_stopped", lang)

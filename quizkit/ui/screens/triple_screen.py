@@ -1,4 +1,4 @@
-"""What `calc --check` shows: for every sum its formula, its simulator and its run, side by side."""
+"""Draw what `calc --check` shows: each sum's formula, simulator and run, side by side."""
 
 from collections.abc import Mapping, Sequence
 

@@ -94,7 +94,7 @@ def nothing_to_show(moment: Moment) -> list[str]:
 
 
 def sections(moment: Moment) -> list[Section]:
-    """What of it has been asked for."""
+    """Name the sections that have been asked for."""
     shown = {"why": moment.why, "say": moment.say, "proof": moment.proof is not None}
     return [name for name in SECTIONS if shown[name]]
 
@@ -287,7 +287,7 @@ def _marked(
 
 
 def _rubric_said(moment: Moment, plain: bool) -> list[RenderableType]:
-    """What was asked for and whether it was said."""
+    """List what was asked for and whether it was said."""
     lang, given = moment.lang, Draft(moment.given)
     points, vetoes, rows = rubric(moment, plain)
     split = len(points)
@@ -309,7 +309,7 @@ def _rubric_said(moment: Moment, plain: bool) -> list[RenderableType]:
 
 
 def _before(moment: Moment) -> list[RenderableType]:
-    """What the learner wrote the last time, to see what has changed."""
+    """Show what the learner wrote the last time, to see what has changed."""
     row = moment.before
     text = str(Draft(row.given).parts.get("text", "")) if row else ""
     if not row or not text:

@@ -47,7 +47,7 @@ def frame(
 
 
 def legend(chart: Chart, lang: Lang, in_words: Callable[[str], str] = str) -> str:
-    """What the letters are that operations and messages are called by."""
+    """Say what the letters are that operations and messages are called by."""
     names = [event.name for row in chart.rows for event in row.events]
     names += [hop.name for hop in chart.hops]
     told = [said] if (said := letters([chart], lang)) else []
@@ -74,7 +74,7 @@ def told(
 
 
 def _bars(chart: Chart, at: float, width: int, room: int, lang: Lang) -> tuple[str, list[Text]]:
-    """Which part is shown, in words where it is not all, and its lines with the playhead above."""
+    """Return which part is shown, where it is not all, and its lines with the playhead above."""
     picture = draw(chart, width, lang)
     if not picture.columns:
         return "", [Text("".join(span.text for span in line)) for line in picture.lines]
@@ -109,7 +109,7 @@ def _played(line: Line, chart: Chart, done: int) -> Text:
 
 
 def _now(chart: Chart, rank: int, at: float, since: float, width: int, lang: Lang) -> list[Text]:
-    """What a rank is at, and beside it the ways to other ranks, with what is on them."""
+    """Draw what a rank is at, and beside it the ways to other ranks, with what is on them."""
     text = Text(f"rank {rank}  ", no_wrap=True, overflow="ellipsis")
     here = doing(chart, rank, at)
     for number, event in enumerate(here):
@@ -170,7 +170,7 @@ def _hop_style(hop: Hop, chart: Chart) -> str:
 
 
 def _said(chart: Chart, rank: int, at: float, lang: Lang) -> str:
-    """What a rank is doing, what it has just got and what it sends."""
+    """Say what a rank is doing, what it has just got and what it sends."""
     words = " + ".join(e.name for e in doing(chart, rank, at)) or say("lab.watch_idle", lang)
     for hop in come(chart, rank, at):
         words += say("lab.watch_gets", lang, name=hop.name, rank=hop.rank)

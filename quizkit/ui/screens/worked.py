@@ -1,4 +1,4 @@
-"""How a number comes about: its formula, the numbers of one draw put in, and the result."""
+"""Show how a number comes about: its formula, one draw's numbers put in, and the result."""
 
 import ast
 import re
@@ -65,7 +65,7 @@ class _Parts(ast.NodeTransformer):
         return ast.Name(self._letters[source])
 
     def _figure(self, found: sheets.Sum, node: ast.Call, value: Value) -> str:
-        """What a figure is in words, its sum with the numbers in, and what it comes to."""
+        """Say a figure in words, its sum with the numbers in, and what it comes to."""
         given = {
             each.arg: parse(ast.unparse(each.value))(self._values)
             for each in node.keywords
@@ -86,7 +86,7 @@ class _Parts(ast.NodeTransformer):
 
 
 def _readable(source: str) -> bool:
-    """Whether it is a sum: not something looked up, or played operation by operation."""
+    """Tell whether it is a sum: nothing looked up, or played operation by operation."""
     return {*_CALL.findall(source)} <= _KNOWN and "[" not in source and not _CODE.search(source)
 
 

@@ -124,7 +124,7 @@ class Asking:
                 return _unknown(draft)
 
     def _has_been_told(self) -> None:
-        """What was said with the question need not be said again beside the rubric."""
+        """Drop the message told with the question, so that the rubric does not repeat it."""
         self.hand.moment = replace(self.hand.moment, message=None)
 
     def _tick(self, draft: Draft, part: str, state: State) -> Given | Command | Draft:
@@ -238,7 +238,7 @@ class Asking:
 
 
 def _moved(pressed: Press, place: int, count: int) -> tuple[int, int | None]:
-    """Where the cursor goes, and which line is ticked, in a list of `count`."""
+    """Return where the cursor goes, and which line is ticked, in a list of `count`."""
     command, digit = pressed
     if command == "up":
         return (place - 1) % count, None

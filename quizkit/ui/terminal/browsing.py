@@ -136,7 +136,7 @@ class Browsing:
         return self._left(lambda: answered(riddle, pick, report, browser.lang))
 
     def _left(self, drawn: Callable[[], Iterable[RenderableType]]) -> str:
-        """How what a run showed is left: `leave`, `plant` or `quit`."""
+        """Wait until a shown run is left, and tell how: `leave`, `plant` or `quit`."""
         while True:
             command, _ = self._pressed("ran", drawn)
             if command in ("leave", "plant", "quit"):

@@ -39,5 +39,5 @@ class _Console(Console):
 
 
 def is_plain(option: bool = False) -> bool:
-    """Whether to do without boxes and colours: it was said, or the terminal can do no better."""
+    """Tell whether to do without boxes and colours: as asked, or all the terminal can do."""
     return option or os.environ.get("TERM") == "dumb" or glimpse("plain") is True

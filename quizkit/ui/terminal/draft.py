@@ -44,7 +44,7 @@ class Draft:
 
     @property
     def unsent(self) -> str:
-        """What was typed and nobody has read."""
+        """Return what was typed and nobody has read."""
         return (self.typed or str(self.parts.get("text", ""))).strip()
 
     @property
@@ -72,7 +72,7 @@ def draft_of(moment: Moment) -> Draft:
 
 
 def found_line(moment: Moment, draft: Draft) -> bool:
-    """Whether the line that was chosen of a bug is where it is wrong.
+    """Tell whether the line that was chosen of a bug is where it is wrong.
 
     Only then is anybody asked why: reasons speak of that line, and would mislead who has another.
     """

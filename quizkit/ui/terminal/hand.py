@@ -79,7 +79,7 @@ class Hand:
 
     @contextmanager
     def _line_ended(self, prompt: str) -> Generator[None]:
-        """Who interrupts leaves a line that has ended, for whatever is said then."""
+        """End the prompt's line on an interrupt, so that what is said then begins below it."""
         try:
             yield
         except KeyboardInterrupt:

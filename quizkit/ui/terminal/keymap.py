@@ -163,7 +163,7 @@ def line_command(line: str) -> str | None:
 
 
 def allows(state: State, command: str) -> bool:
-    """Whether the command means something in a state."""
+    """Tell whether the command means something in a state."""
     return any(b.command == command and state in b.states for b in KEYMAP)
 
 
@@ -174,7 +174,7 @@ def footer(
     manner: Manner = "keys",
     without: Collection[str] = (),
 ) -> list[str]:
-    """What can be pressed now, as `key label`, in the order of the keymap.
+    """List what can be pressed now, as `key label`, in the order of the keymap.
 
     `without` names commands that would show nothing here.
     """
@@ -191,7 +191,7 @@ def explained(
     manner: Manner = "keys",
     without: Collection[str] = (),
 ) -> list[tuple[str, str]]:
-    """What can be pressed now, as key and sentence: what the footer has, and the terminal's own."""
+    """List what can be pressed now as (key, sentence): the footer's and the terminal's own."""
     rows = [
         (_pressed(b, state, manner).format(last=last), b.explanation(lang))
         for b in _here(state, manner, without)
@@ -219,7 +219,7 @@ def _here(state: State, manner: Manner, without: Collection[str]) -> list[Bindin
 
 
 def _pressed(binding: Binding, state: State, manner: Manner) -> str:
-    """How the command is given here; nothing where it cannot be."""
+    """Return how the command is given here; nothing where it cannot be."""
     if manner == "lines":
         return binding.line
     if state in TYPING:

@@ -102,7 +102,7 @@ class Keyboard:
                 return key
 
     def put_back(self, typed: str) -> None:
-        """What another reader took from the terminal and had no use for."""
+        """Keep for later what another reader took from the terminal and had no use for."""
         self._waiting += typed
 
     def flush(self) -> None:
@@ -145,7 +145,7 @@ class Keyboard:
         return narrow if len(narrow) == 1 and narrow.isprintable() else ""
 
     def _escape(self) -> str:
-        """What follows Esc: nothing (the key itself), or a sequence, taken whole."""
+        """Read what follows Esc: nothing (the key itself), or a sequence, taken whole."""
         if not self._more(_ESCAPE_WAIT):
             return "escape"
         kind = self._waiting[0]

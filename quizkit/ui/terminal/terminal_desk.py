@@ -99,7 +99,7 @@ class TerminalDesk:
         self._screen.add(summary_screen(summary))
 
     def _give_back(self, unsent: str, kept: str) -> None:
-        """What was typed and not handed in, and by which command an essay is gone on with."""
+        """Show what was typed and not handed in, and how to go on with an essay."""
         if unsent.strip():
             mine = Text(unsent.strip(), "italic", overflow="fold")
             key = "ui.unsent_kept" if kept else "ui.unsent"
@@ -107,7 +107,7 @@ class TerminalDesk:
             self._screen.add(*section(title, mine))
 
     def _is_narrow(self) -> bool:
-        """Whether there is too little room for a screen; said once each time it happens."""
+        """Tell whether there is too little room for a screen; say so once each time."""
         width = self._screen.console.width
         if width >= NARROWEST:
             self._narrow = False

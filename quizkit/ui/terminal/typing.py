@@ -30,7 +30,7 @@ _INTERRUPT = "interrupt"
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What was typed, and how it ended: handed in, by a command, or by the clock."""
+    """A text as it was typed, and how it ended: handed in, by a command, or by the clock."""
 
     text: str
     command: str | None = None
@@ -216,7 +216,7 @@ def _size(rows: Callable[[], int] | None) -> "Size":
 
 
 def typed_ahead() -> str:
-    """What the editor has read beyond the end of a text, and holds for itself; it is given up."""
+    """Take from the editor what it has read beyond the end of a text, and return it."""
     if "prompt_toolkit" not in sys.modules:
         return ""
     from prompt_toolkit.application import get_app_session

@@ -45,7 +45,7 @@ class WordWrap(Processor):
 
 
 def fills(text: str, width: int) -> dict[int, int]:
-    """How many blanks go before which character, so that rows of `width` cut no word."""
+    """Return how many blanks go before which character, so that rows of `width` cut no word."""
     found: dict[int, int] = {}
     start = hanging = 0
     # No row takes more of the text than this: a long paragraph is looked at once, not once a row.

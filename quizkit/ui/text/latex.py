@@ -90,7 +90,7 @@ class _Reader:
         return [Piece(join(inside), whole=is_bracketed(inside))]
 
     def _argument(self) -> list[Piece]:
-        """What a macro or a script applies to: a group in braces, or the next construct."""
+        """Read what a macro or a script applies to: a braced group, or the next construct."""
         while self.at < len(self.tokens) and self.tokens[self.at].isspace():
             self.at += 1
         if self.at >= len(self.tokens):

@@ -1,4 +1,4 @@
-"""Where a line may break: rich breaks only at spaces, and Chinese has none.
+"""Decide where a line may break: rich breaks only at spaces, and Chinese has none.
 
 Installed once, for every text rich wraps: between two Chinese characters a line may break, but no
 closing punctuation opens a line and no opening bracket ends one. A command to type stays on one
@@ -44,7 +44,7 @@ def breaks(text: str, width: int, fold: bool = True) -> list[int]:
 
 
 def commands(text: str) -> Iterator[tuple[int, int]]:
-    """Where in a sentence each command to type begins and ends."""
+    """Yield where each command to type begins and ends in a sentence."""
     for found in _BEGINS.finditer(text):
         end, before, words = found.end(), "", 0
         most = _NAMED
@@ -85,7 +85,7 @@ def install() -> None:
 
 
 def _whole(text: str, width: int) -> Collection[int]:
-    """Where no line breaks: inside a command, or as much of its beginning as a line can hold."""
+    """Return the places where no line breaks: inside a command, or as much of it as fits a line."""
     found: set[int] = set()
     for begin, end in commands(text):
         while end > begin and cell_len(text[begin:end]) > width:
@@ -95,7 +95,7 @@ def _whole(text: str, width: int) -> Collection[int]:
 
 
 def _cut(text: str, start: int, width: int, fold: bool, whole: Collection[int]) -> int:
-    """Where the line that begins at `start` ends."""
+    """Return where the line that begins at `start` ends."""
     used = 0
     best = 0
     for at, character in enumerate(text[start:], start):
@@ -132,7 +132,7 @@ def _may_break(text: str, at: int) -> bool:
 
 
 def _clings(text: str, at: int) -> bool:
-    """Whether the characters around this place belong on one line."""
+    """Tell whether the characters around this place belong on one line."""
     if text[at - 1] == " " and text[at] != " " and _GAP.search(text, max(0, at - 5), at):
         return True
     return text[at - 1] in _OPENING or text[at] in _CLOSING

@@ -137,7 +137,7 @@ class _Blocks:
         return lambda plain: _items(items, plain)
 
     def _continues(self, indent: int) -> bool:
-        """Whether the line belongs to the item begun at this indent."""
+        """Tell whether the line belongs to the item begun at this indent."""
         line = self.lines[self.at]
         if not line.strip():
             after = self.lines[self.at + 1 : self.at + 2]

@@ -61,7 +61,7 @@ def join(pieces: Sequence[Piece]) -> str:
 
 
 def _multiplies(neighbour: Piece | None, bracket: Kind) -> bool:
-    """Whether what stands there would be read as a factor."""
+    """Tell whether the neighbour would be read as a factor."""
     return neighbour is not None and neighbour.kind in ("factor", "fraction", "function", bracket)
 
 
@@ -100,7 +100,7 @@ def tight(pieces: Sequence[Piece]) -> str:
 
 
 def is_bracketed(pieces: Sequence[Piece]) -> bool:
-    """Whether one pair of brackets goes round all of it."""
+    """Tell whether one pair of brackets goes round all of it."""
     solid = [piece for piece in pieces if piece.kind != "space"]
     if not solid or solid[0].kind != "open" or solid[-1].kind != "close":
         return False

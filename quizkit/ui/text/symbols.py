@@ -1,4 +1,4 @@
-"""What Unicode has for TeX's names: symbols by what they do, small letters, accents."""
+"""List Unicode for TeX's names: symbols by what they do, small letters, accents."""
 
 from collections.abc import Mapping
 
