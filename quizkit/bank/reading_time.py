@@ -25,8 +25,11 @@ def length(text: str) -> int:
 
 
 def asking_time(question: Question) -> tuple[int, int]:
-    """Seconds to read what is asked, in Chinese and in English. Code is not counted."""
-    parts = [*question.asks]
+    """Seconds to read what is asked, in Chinese and in English. Code is not counted.
+
+    Nor are conditions with a name: a topic's questions share them, so they are known.
+    """
+    parts = [question.prompt, *(each for each in question.assume if isinstance(each, Text))]
     match question:
         case Choice(options=options):
             parts += [option.text for option in options]

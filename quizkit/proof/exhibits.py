@@ -122,14 +122,16 @@ def _log(report: Report) -> Iterator[str]:
 
 
 def _timings(report: Report) -> Iterator[str]:
-    """What each rank spent on what, and how long it did nothing."""
-    ends = [event.end for event in report.timeline.events]
+    """What each rank spent on what, and how long it did nothing until its schedule's last end."""
+    ends: dict[str, float] = {}
+    for event in report.timeline.events:
+        ends[event.schedule] = max(ends.get(event.schedule, 0.0), event.end)
     for schedule, rank, spent in _by_rank(report):
         sums: dict[str, float] = {}
         for name, took in spent:
             kind = re.sub(r"[^A-Za-z]+.*", "", name) or name
             sums[kind] = sums.get(kind, 0.0) + took
-        sums["idle"] = max(ends) - sum(sums.values())
+        sums["idle"] = ends.get(schedule, max(ends.values())) - sum(sums.values())
         yield from _lines(rank, schedule, (f"{n} {show_value(s)}" for n, s in sums.items()))
 
 

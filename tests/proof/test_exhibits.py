@@ -62,6 +62,19 @@ def test_what_is_recorded_of_a_report(
     assert recorded(of(question(QUESTION), kind), demo, lambda _: report) == (Exhibit(kind, text),)
 
 
+def test_a_rank_is_idle_until_the_end_of_its_own_schedule(
+    question: Read, pipeline: Demo, brings: Brings
+):
+    rows = ("gpipe", 0, "F0", 0.0, 2.0), ("gpipe", 1, "F0", 2.0, 9.0), ("1f1b", 0, "F0", 0.0, 2.0)
+    events = tuple(Event(*row) for row in rows)
+    report = replace(brings(2), timeline=Timeline("virtual", events))
+    (told,) = recorded(of(question(QUESTION), "timings"), pipeline, lambda _: report)
+    assert [line for line in told.text.split("\n") if "rank 0" in line] == [
+        "rank 0  F 2  idle 7",
+        "rank 0  F 2  idle 0",
+    ]
+
+
 def test_a_curve_is_one_run_for_each_number_of_steps(question: Read, brings: Brings):
     clipped = QUESTION.replace(
         "{demo: pipeline, args: {microbatches: 8}, show: [log]}",
