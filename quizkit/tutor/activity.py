@@ -41,7 +41,7 @@ def activity(answers: Iterable[Answer], now: datetime, zone: tzinfo | None = Non
 
 
 def _row(days: Collection[date], last: date) -> int:
-    """How many days up to this one follow one another without a gap."""
+    """Count the days up to this one that follow one another without a gap."""
     length = 0
     while last - length * _DAY in days:
         length += 1

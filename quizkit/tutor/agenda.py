@@ -1,4 +1,4 @@
-"""What is due, what is new and when to come back, over a whole bank."""
+"""Work out what is due, what is new and when to come back, over a whole bank."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from quizkit.tutor.lineup import due
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """How one topic stands."""
+    """The standing of one topic: how many questions are due, new and known."""
 
     topic: str
     due: int
@@ -30,12 +30,12 @@ class Agenda:
 
     @property
     def new(self) -> int:
-        """How many were never asked."""
+        """The number of questions that were never asked."""
         return sum(shelf.new for shelf in self.shelves)
 
 
 def agenda(entries: Iterable[Entry], cards: Mapping[str, Card], now: datetime) -> Agenda:
-    """How things stand now."""
+    """Return how things stand now."""
     every = list(entries)
     late = due(every, cards, now)
     topics: dict[str, list[Entry]] = {}

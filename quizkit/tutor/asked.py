@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # only `trace` and `bug` show code; the others need not load 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was asked: the question, its drawn values, and the order in which things are shown."""
+    """A question as it was asked: its drawn values, and the order in which things are shown."""
 
     question: Question
     seed: int

@@ -1,4 +1,4 @@
-"""What the learner still believes: myths that an answer showed and none has laid to rest since."""
+"""Find what the learner still believes: myths shown in an answer and not laid to rest since."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Belief:
 
 
 def beliefs(entries: Iterable[Entry], answers: Iterable[Answer]) -> list[Belief]:
-    """What is still held, the most often shown first. Takes the answers that count, as given.
+    """List myths still held, the most often shown first. Takes the answers that count, as given.
 
     A right answer to any question that catches a myth clears it. A wrong one that shows something
     else says nothing either way. A myth that no question catches any more was the bank's mistake.

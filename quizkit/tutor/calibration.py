@@ -1,4 +1,4 @@
-"""Whether the learner knows what the learner knows."""
+"""Compare how sure the learner was with what was right."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

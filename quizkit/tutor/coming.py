@@ -1,4 +1,4 @@
-"""What is still to come in a session: some of it in order, the rest mixed as it comes near."""
+"""The questions still to come in a session: some in order, the rest mixed as they come near."""
 
 from collections.abc import Mapping
 
@@ -19,20 +19,20 @@ class Coming:
         self.mix()
 
     def __len__(self) -> int:
-        """How many questions that is."""
+        """Count the questions still to come."""
         return len(self.plan) + sum(map(len, self._later))
 
     def names(self) -> list[str]:
-        """All of it."""
+        """List all questions still to come."""
         return [*self.plan, *(each.id for part in self._later for each in part)]
 
     def take(self) -> str:
-        """The next one."""
+        """Remove the next question and return it."""
         self._last = self.plan.pop(0)
         return self._last
 
     def mix(self) -> bool:
-        """Put one more handful in order; whether there was one."""
+        """Put one more handful in order; tell whether there was one."""
         handful: list[Entry] = []
         while self._later and not handful:
             part = self._later[0]

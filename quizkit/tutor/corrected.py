@@ -1,4 +1,4 @@
-"""What a learner does to an answer that is already written down: each time a further row."""
+"""Correct an answer that is already written down: each time with a further row."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ _SPELT = (Numeric, Cloze, Trace, Essay)
 
 
 def disputable(question: Question, given: object) -> bool:
-    """Whether "I was right" makes sense: something was typed, so it may have been misread."""
+    """Tell whether "I was right" makes sense: something was typed, so it may have been misread."""
     return isinstance(question, _SPELT) and given is not None
 
 
@@ -51,7 +51,7 @@ def corrected(recorder: Recorder, sitting: Sitting, command: Command) -> bool:
 
 
 def stuck(sitting: Sitting, card: Card | None) -> Note | None:
-    """What to say where the same question was forgotten again and again."""
+    """Return a note where the same question was forgotten again and again, else None."""
     if card is None or card.lapses < LEECH or sitting.verdict is None or sitting.verdict.right:
         return None
     return "study.leech", {"lapses": card.lapses, "topic": sitting.question.topic}

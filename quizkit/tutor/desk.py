@@ -1,4 +1,4 @@
-"""What the study session needs of whoever shows and asks: a terminal, lines, JSON, a script."""
+"""The interface of whoever shows and asks in a session: a terminal, lines, JSON, a script."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -39,7 +39,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What the learner wants instead of answering.
+    """A thing the learner wants instead of answering.
 
     `value` is the grade (1-4) of `grade`, the words of `flag`; `draft` is whatever the desk wants
     back in `Moment.draft` when it is asked again, `unsent` the text in it that nobody has read.
@@ -104,7 +104,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the session came to; undone answers are not in it.
+    """The result of a session; undone answers are not in it.
 
     `wrong` are the askings that went wrong, each question once, `mistaken` those of them of which
     the learner was sure; `stopped`: the learner left before all was asked; `strength` is how the
@@ -150,7 +150,7 @@ class Page:
 
 
 class Desk(Protocol):
-    """Where the learner sits. It shows moments and brings back answers; it decides nothing.
+    """The learner's seat. It shows moments and brings back answers; it decides nothing.
 
     `interactive`: somebody is there who can say no to what a page offers.
     """

@@ -7,7 +7,7 @@ from quizkit.words import say
 
 
 def expected(asked: Asked) -> Text:
-    """What should have been given, in both languages."""
+    """Return what should have been given, in both languages."""
     match asked.question:
         case Choice(options=options):
             right = [option.text for option in options if option.correct]

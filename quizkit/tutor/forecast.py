@@ -1,4 +1,4 @@
-"""What falls due on which of the coming days."""
+"""Count what falls due on each of the coming days."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ class Forecast:
 def forecast(
     cards: Iterable[Card], now: datetime, zone: tzinfo | None = None, ahead: int = AHEAD
 ) -> Forecast:
-    """How many are due on each day of the zone's calendar (None: the clock on the wall)."""
+    """Count what is due on each day of the zone's calendar (None: the clock on the wall)."""
     today = now.astimezone(zone).date()
     dates = [card.due for card in cards]
     due = Counter(max(today, each.astimezone(zone).date()) for each in dates)

@@ -1,4 +1,4 @@
-"""What an answer is worth, for every kind of question. Pure: nothing is read, run or shown.
+"""Judge an answer, for every kind of question. Pure: nothing is read, run or shown.
 
 What is given, by kind (all of it can be JSON):
 
@@ -100,7 +100,7 @@ def _order(question: Order, asked: Asked, given: object) -> Verdict:
 
 
 def ordered_pairs(question: Order) -> list[tuple[str, str]]:
-    """Which step has to come before which: all pairs, or with `after` what follows from it."""
+    """List pairs of steps, first before second: all, or with `after` what follows from it."""
     ids = [step.id for step in question.steps]
     if question.after is None:
         return [(a, b) for i, a in enumerate(ids) for b in ids[i + 1 :]]

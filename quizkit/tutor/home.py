@@ -1,4 +1,4 @@
-"""What somebody who comes back needs to know: where they are, what today holds, what is next."""
+"""Tell somebody who comes back where they are, what today holds and what is next."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _TRIED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """Where the learner is. `level` is None until one was found or settled.
+    """The learner's place. `level` is None until one was found or settled.
 
     `days` are those to the interview, of `minutes` each; None where none is settled. `reviews` and
     `new` are today's, as `study` would ask them. `topics` say of each how many of its questions

@@ -1,4 +1,4 @@
-"""Which questions are a step down from one: easier, of its topic, and about the same thing."""
+"""Find questions a step down from one: easier, of its topic, and about the same thing."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ class Ladder:
         self._entries = entries
 
     def below(self, entry: Entry) -> list[Entry]:
-        """What is easier and rests on the same run, or shares a myth or a tag; nearest first."""
+        """List easier questions that share the run, a myth or a tag; the nearest first."""
         found = [
             (
                 not self._close(entry, each),
@@ -43,6 +43,6 @@ class Ladder:
         return same_run or bool({*one.myths.split()} & {*other.myths.split()})
 
     def _shared(self, one: Entry, other: Entry) -> float:
-        """How much the tags have in common: the fewer questions have a tag, the more it says."""
+        """Weigh the tags in common: the fewer questions have a tag, the more it says."""
         tags = {*one.tags.split()} & {*other.tags.split()}
         return sum(1 / self._tagged[tag] for tag in tags)

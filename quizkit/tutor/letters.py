@@ -38,7 +38,7 @@ def formula(text: str, names: Mapping[str, Number] | None = None) -> Formula | N
 
 
 def same(one: Formula, other: Formula) -> bool:
-    """Whether two formulas of the same letters agree: tried at numbers that no accident unites."""
+    """Tell whether two formulas of the same letters agree, at numbers that no accident unites."""
     if one.names != other.names or not one.names or len(one.names) > len(_TRIALS[0]):
         return False
     for trial in _TRIALS:

@@ -1,4 +1,4 @@
-"""Which questions a session has, and in which order: a day's, or a topic's from its beginning.
+"""Choose a session's questions and their order: a day's, or a topic's from its beginning.
 
 Everything follows from the index's lines, the cards, the time and the seed.
 """
@@ -31,7 +31,7 @@ _LEECHES = 2
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How many questions may still be asked today, of what is new and of what is due."""
+    """The number of questions that may still be asked today, of what is new and of what is due."""
 
     new: int
     reviews: int
@@ -56,12 +56,12 @@ class Lineup:
 
 
 def is_leech(name: str, cards: Mapping[str, Card]) -> bool:
-    """Whether it was forgotten so often that asking it again is no help."""
+    """Tell whether it was forgotten so often that asking it again is no help."""
     return name in cards and cards[name].lapses >= LEECH
 
 
 def was_right(name: str, cards: Mapping[str, Card]) -> bool:
-    """Whether it was ever answered right."""
+    """Tell whether it was ever answered right."""
     return name in cards and cards[name].reps > cards[name].lapses
 
 
@@ -82,13 +82,13 @@ def core(entries: Sequence[Entry], met: Collection[str]) -> list[Entry]:
 
 
 def due(entries: Iterable[Entry], cards: Mapping[str, Card], now: datetime) -> list[Entry]:
-    """What is due, the longest overdue first."""
+    """List what is due, the longest overdue first."""
     late = [each for each in entries if each.id in cards and cards[each.id].due <= now]
     return sorted(late, key=lambda each: (cards[each.id].due, each.id))
 
 
 def shuffled(seed: int, name: str) -> bytes:
-    """Where a question stands in the seed's own order."""
+    """Return a key that sorts questions into the seed's own order."""
     return blake2b(f"{seed}:{name}".encode(), digest_size=4).digest()
 
 
@@ -118,7 +118,7 @@ def today(
     allowance: Allowance | None = None,
     start: int = 1,
 ) -> Lineup:
-    """What is due before what is new, topics mixed, at each topic's level.
+    """Line up what is due before what is new, topics mixed, at each topic's level.
 
     What will not stay comes after all else that is due, and only a little of it.
     `limit` is how many; without it an `allowance` may say how many of which are left for today.
@@ -163,7 +163,7 @@ def today(
 
 
 def _off(new: Sequence[Entry], level: Mapping[str, int], seed: int) -> dict[str, tuple[int, bytes]]:
-    """How far from its topic's level each is; among those that are equally far, the seed's order.
+    """Map each to its distance from its topic's level; of equals, the seed's order.
 
     At the highest level there is hardly anything but essays, and a day of essays is no day: each
     further one of a topic counts as one more off.

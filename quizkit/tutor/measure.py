@@ -9,7 +9,7 @@ from quizkit.tutor.verdict import UnreadableError
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What was typed. `values` are its readings in the asked unit, the likeliest first.
+    """A number as it was typed. `values` are its readings in the asked unit, the likeliest first.
 
     There is none where the unit cannot be turned into the asked one. `shares` are readings that
     only count if they are right: 27.3 for 0.273, 0.273 for 27.3 %. `about` is how far off, as a
@@ -60,13 +60,13 @@ def read_measure(text: str, asked: str, said: str = "") -> Measure:
 
 
 def in_base(raw: float, asked: str) -> list[float]:
-    """What a bare number is in the asked unit if it was meant in bytes, seconds, FLOP."""
+    """List what a bare number is in the asked unit if it was meant in bytes, seconds, FLOP."""
     units = read_unit(tidy(asked), None)
     return [raw / unit.scale for unit in units if unit.scale != 1 and asked != "%"]
 
 
 def _of_a_rank(typed: Unit, wanted: Unit) -> Dimensions:
-    """What was typed, less a `per GPU` that was not asked for: 16 GB/卡 is 16 GB."""
+    """Return the typed dimensions, less a `per GPU` that was not asked for: 16 GB/卡 is 16 GB."""
     if any(name == "gpu" for name, _ in wanted.dimensions):
         return typed.dimensions
     return tuple(each for each in typed.dimensions if each != ("gpu", -1))

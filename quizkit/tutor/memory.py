@@ -1,4 +1,4 @@
-"""What is remembered, and until when: FSRS folded over the answers that count.
+"""Keep what is remembered, and until when: FSRS folded over the answers that count.
 
 The answers are the truth; cards are folded from them and cached. Only questions with new rows are
 folded again, and the scheduler is imported only when there is something to fold.
@@ -76,7 +76,7 @@ def lowered(
     *,
     myth: bool = False,
 ) -> tuple[Note, ...]:
-    """What the grade rests on beside right and wrong; nothing where that alone decides."""
+    """List what the grade rests on beside right and wrong; nothing where that alone decides."""
     taken: list[Note] = [("study.lowered_hints", {"hints": hints})] if hints else []
     if not right:
         # In an order one swap may be the whole point; parts of a text or a list stand alone.
@@ -104,7 +104,7 @@ class Memory:
 
     @property
     def cards(self) -> Mapping[str, Card]:
-        """What is remembered, by question; nothing for what was never answered."""
+        """The cards of what is remembered, by question; none for what was never answered."""
         if not self._names.keys() & self._cards.keys():
             return self._cards
         return {**self._cards, **self._renamed()}

@@ -11,14 +11,14 @@ _STEP = 1
 
 
 def siblings(one: Entry, other: Entry) -> bool:
-    """Whether one gives the other away: they catch the same misconception, or one follows it."""
+    """Tell whether one gives the other away: both catch one misconception, or one follows it."""
     if other.id in one.follows.split() or one.id in other.follows.split():
         return True
     return bool({*one.myths.split()} & {*other.myths.split()})
 
 
 def is_essay(entry: Entry) -> bool:
-    """Whether it takes minutes to write: two of them on end tire."""
+    """Tell whether it takes minutes to write: two of them on end tire."""
     return entry.kind == "essay"
 
 
@@ -40,13 +40,13 @@ def mixed(
 
 
 def _steady(left: Sequence[Entry]) -> list[Entry]:
-    """What comes before the level drops or jumps."""
+    """Return what comes before the level drops or jumps."""
     steps = range(left[0].level, left[0].level + _STEP + 1)
     return [*takewhile(lambda each: each.level in steps, left)]
 
 
 def _paced(near: Sequence[Entry], left: Sequence[Entry], before: Entry | None) -> Sequence[Entry]:
-    """What may come as far as essays go, of what is near or, if need be, of all that is left."""
+    """Return what may come as far as essays go: of `near` or, if need be, of all that is left."""
     quick = [each for each in left if not is_essay(each)]
     if before and is_essay(before):
         return [each for each in near if not is_essay(each)] or quick or near

@@ -65,14 +65,14 @@ def split_number(text: str) -> tuple[float, str] | None:
 
 
 def _turned(unit: str, wanted: str) -> float:
-    """What a share is multiplied by; what has another unit is another number."""
+    """Return what a share is multiplied by; what has another unit is another number."""
     if unit in ("", wanted):
         return 100.0 if wanted == "%" and not unit else 1.0
     return 0.01 if (unit, wanted) == ("%", "") else nan
 
 
 def rounding(text: str) -> float:
-    """How far off, as a share of it, a number may be that is said to be about so much.
+    """Return how far off, as a share of it, a number said to be about so much may be.
 
     Half a unit of its last digit, and never more than two digits would leave open: `~10` is from
     9.5 to 10.5, `~0.1` from 0.095 to 0.105. Nothing where it is not said to be about.
@@ -136,7 +136,7 @@ def number_list(text: str, length: int) -> list[float] | None:
 
 
 def magnitude(word: str) -> int | None:
-    """What 万, billion or the M of 7M multiplies by, or None."""
+    """Return what 万, billion or the M of 7M multiplies by, or None."""
     return _MAGNITUDES.get(word, _MAGNITUDES.get(word.lower() if len(word) > 1 else word))
 
 

@@ -74,7 +74,7 @@ class Placement:
 
     @property
     def result(self) -> Placed | None:
-        """What there is to say of it, or None before anything was answered."""
+        """Return the level found and what speaks for it, or None before anything was answered."""
         level = self.level
         if level is None:
             return None
@@ -96,11 +96,11 @@ class Placement:
         )
 
     def __len__(self) -> int:
-        """How many are still to come, if the time lasts."""
+        """Count the questions still to come, if the time lasts."""
         return len(self._back) + self._size - len(self._asked)
 
     def next(self) -> Turn | None:
-        """The question whose level is nearest to what is most open, of the topic met least."""
+        """Return the question nearest in level to what is most open, of the topic met least."""
         if self._back:
             return self._back.pop()
         now = self._clock()
@@ -125,22 +125,22 @@ class Placement:
         self._right.pop(turn.question, None)
 
     def repeats(self, turn: Turn) -> bool:
-        """Nothing comes back: it is no lesson."""
+        """Return False: nothing comes back, as this is no lesson."""
         return False
 
     def wrong(self, turn: Turn, myth: str | None) -> None:
-        """What follows from an answer follows in `follow`."""
+        """Do nothing: what follows from an answer follows in `follow`."""
 
     def following(self, question: Question, right: bool) -> str | None:
-        """The answers decide about levels, not about what is asked next."""
+        """Return None: answers decide about levels, not about what is asked next."""
         return None
 
     def follow(self, question: Question, right: bool) -> None:
-        """One more answer to go by."""
+        """Take in one more answer to go by."""
         self._right[question.id] = right
 
     def _backs(self, level: int) -> bool:
-        """Whether enough answers at the level, or above, were right."""
+        """Tell whether enough answers at the level, or above, were right."""
         rights = [each for each in self._asked if self._right.get(each.id)]
         return sum(each.level >= level for each in rights) >= ENOUGH
 
@@ -149,7 +149,7 @@ class Placement:
         return min(_LEVELS, key=lambda level: abs(self._chance(level) - 0.5))
 
     def _chance(self, level: int) -> float:
-        """How likely it is that the learner has this level, or a higher one."""
+        """Return how likely it is that the learner has this level, or a higher one."""
         likely = [float(each) for each in _BEFORE]
         for each in self._asked:
             if each.id in self._right:

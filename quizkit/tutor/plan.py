@@ -1,4 +1,4 @@
-"""What to practise on which day, so that most is remembered on the day of the interview.
+"""Plan what to practise on which day, so that most is remembered on the interview's day.
 
 Day 0 is today; the interview is on day `len(budgets)`. A question is worth asking for what it adds
 to the chance of a right answer on that day, times its weight, for each second it takes. Each day
@@ -18,7 +18,7 @@ _LEAST = 0.001
 
 
 class Hold(NamedTuple):
-    """What may be left of a question: each trace with its chance, and the day of the last answer.
+    """A memory as it may be: each trace with its chance, and the day of the last answer.
 
     Where chances come to less than 1, the rest is that nothing is known. Before the first answer
     that is all but the chance of knowing it anyway, which fades like what was answered right today.
@@ -40,13 +40,13 @@ class Task(NamedTuple):
     again: float | None = None
 
     def price(self, hold: Hold) -> float:
-        """What asking it costs then."""
+        """Return the seconds that asking it takes then."""
         return self.again if hold.met and self.again is not None else self.seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What one day holds, the most worth first."""
+    """A day's questions, the most worth first."""
 
     reviews: tuple[str, ...]
     new: tuple[str, ...]
@@ -74,7 +74,7 @@ def expected(hold: Hold, day: float, model: Fsrs) -> float:
 
 
 def asked(hold: Hold, day: float, model: Fsrs) -> Hold:
-    """What may be left after the question is asked on a day."""
+    """Return what may be left after the question is asked on a day."""
     if not hold.met:
         right = sum(chance for chance, _ in hold.traces)
         return Hold(((right, model.first(GOOD)), (1 - right, model.first(AGAIN))), day)
@@ -101,7 +101,7 @@ def _one(parts: Sequence[tuple[float, MemoryTrace]]) -> Iterator[tuple[float, Me
 def ranked(
     tasks: Iterable[Task], holds: Mapping[str, Hold], day: float, until: float, model: Fsrs
 ) -> list[Task]:
-    """What is worth asking on a day, the most for its time first; of equals the first task."""
+    """List what is worth asking on a day, the most for its time first; of equals the first task."""
     gains: dict[Hold, float] = {}
     found: list[tuple[float, Task]] = []
     for task in tasks:
@@ -114,7 +114,7 @@ def ranked(
 
 
 def _gain(hold: Hold, day: float, until: float, model: Fsrs) -> float:
-    """What asking on a day adds to the chance on another."""
+    """Return what asking on a day adds to the chance on another."""
     if not hold.met:
         return expected(asked(hold, day, model), until, model) - expected(hold, until, model)
     since, ahead, found = max(0.0, day - hold.last), until - day, 0.0
@@ -157,7 +157,7 @@ def stretches(until: int) -> Iterator[range]:
 def taken(
     tasks: Sequence[Task], holds: Mapping[str, Hold], seconds: float
 ) -> tuple[list[Task], list[Task]]:
-    """What fits into the time, and what is left for another day."""
+    """Part the tasks into what fits into the time, and what is left for another day."""
     chosen, left = list[Task](), list[Task]()
     for task in tasks:
         price = task.price(holds[task.id])

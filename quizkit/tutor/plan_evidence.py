@@ -1,5 +1,6 @@
-"""What the learner's own answers say for a plan: how long a kind takes, what is known anyway,
-and along which curve it is forgotten."""
+"""Read a plan's evidence from the learner's answers: how long a kind takes, what is known
+anyway, and along which curve it is forgotten.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -76,7 +77,7 @@ def within_reason(kind: str, seconds: float) -> float:
 
 
 def chances(firsts: Iterable[tuple[str, bool]]) -> Callable[[str], float]:
-    """How likely a question never met is answered right, by topic, from all first answers.
+    """Estimate, by topic, how likely a question never met is answered right, from first answers.
 
     Before there is an answer that is one half; a topic without answers has the share of all.
     """
@@ -89,7 +90,7 @@ def chances(firsts: Iterable[tuple[str, bool]]) -> Callable[[str], float]:
 
 
 def later(answers: Iterable[tuple[str, float, int]]) -> list[Recalled]:
-    """What the answers (question, day, grade), as they came, show of forgetting."""
+    """List what the answers (question, day, grade), as they came, show of forgetting."""
     model, held = Fsrs(), dict[str, tuple[MemoryTrace, float]]()
     found: list[Recalled] = []
     for question, day, grade in answers:

@@ -20,7 +20,7 @@ AGAIN, HARD, GOOD, EASY = 1, 2, 3, 4
 
 
 class MemoryTrace(NamedTuple):
-    """What an answer leaves behind: for how many days, and how hard it is to make that more."""
+    """A memory that an answer leaves: for how many days, and how hard it is to make that more."""
 
     stability: float
     difficulty: float
@@ -53,12 +53,12 @@ class Fsrs:
         return (1 + self._factor * days / stability) ** self._power
 
     def first(self, grade: int) -> MemoryTrace:
-        """What the first answer leaves."""
+        """Return what the first answer leaves."""
         w = self._w
         return MemoryTrace(max(_LEAST, w[grade - 1]), _within(w[4] - exp(w[5] * (grade - 1)) + 1))
 
     def after(self, trace: MemoryTrace, days: float, grade: int) -> MemoryTrace:
-        """What an answer leaves that comes so many days after the last one."""
+        """Return what an answer leaves that comes so many days after the last one."""
         return MemoryTrace(
             self.stability(trace, days, grade), self._difficulty(trace.difficulty, grade)
         )

@@ -41,7 +41,7 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """What is planned for: when, how many minutes a day, and what counts how much.
+    """A plan's aim: when, how many minutes a day, and what counts how much.
 
     Of new questions worth the same, those nearest to `level` come first. They are read in `lang`.
     """
@@ -91,7 +91,7 @@ class Outlook:
 
 
 class _Learner(NamedTuple):
-    """What the answers so far say, and the questions as the plan sees them."""
+    """The learner as the plan sees them: the questions, and what the answers so far say."""
 
     tasks: list[Task]
     model: Fsrs
@@ -109,7 +109,7 @@ def outlook(
     *,
     placed: Collection[str] = (),
 ) -> Outlook:
-    """How it looks now. Days are those of the zone's calendar (None: the clock on the wall).
+    """Return how it looks now, in days of the zone's calendar (None: the clock on the wall).
 
     `placed` are sessions that looked for the learner's level: they take nothing off today.
     """
@@ -160,7 +160,7 @@ def planned_today(
     *,
     placed: Collection[str] = (),
 ) -> Lineup:
-    """What is left of today's plan, topics mixed as far as the order by worth allows."""
+    """Line up what is left of today's plan, topics mixed as far as order by worth allows."""
     learner = _learner(entries, cards, answers, aim, now, zone, placed)
     until = (aim.interview - now.astimezone(zone).date()).days
     holds = {task.id: task.hold for task in learner.tasks}
@@ -239,7 +239,7 @@ def _studied(
 
 
 def _spread(entries: Iterable[Entry], level: int) -> list[Entry]:
-    """What comes first, all else equal: topics in step, the nearest level first."""
+    """Order what is otherwise equal: topics in step, the nearest level first."""
     shelves: dict[str, list[Entry]] = {}
     for each in sorted(entries, key=lambda each: (abs(each.level - level), each.id)):
         shelves.setdefault(each.topic, []).append(each)

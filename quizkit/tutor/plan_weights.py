@@ -1,4 +1,4 @@
-"""What a question weighs in a plan: by the level of the job, or by an interview's script."""
+"""Weigh questions in a plan: by the level of the job, or by an interview's script."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -26,7 +26,7 @@ def alike(_: Entry) -> float:
 
 
 def within(topics: Collection[str], weigh: Weigh) -> Weigh:
-    """What the topics hold as much as ever, all else nothing. No topics: all of them."""
+    """Weigh what the topics hold as before, all else nothing. No topics: all of them."""
     return (lambda entry: weigh(entry) if entry.topic in topics else 0.0) if topics else weigh
 
 

@@ -1,4 +1,4 @@
-"""What to ask next: a lineup of questions, and how it changes with what happens."""
+"""Decide what to ask next: a lineup of questions, and how it changes with what happens."""
 
 from collections.abc import Iterable, Iterator
 from random import Random
@@ -49,7 +49,7 @@ class Queue:
         self.ahead, self.spared = lineup.ahead, lineup.spared
 
     def __len__(self) -> int:
-        """How many are still to come."""
+        """Count the questions still to come."""
         return len(self._back) + len(self._coming)
 
     def next(self) -> Turn | None:
@@ -84,7 +84,7 @@ class Queue:
             self._back = [each for each in self._back if each == turn or each.question != name]
 
     def repeats(self, turn: Turn) -> bool:
-        """Whether it would come back if it went wrong now; what will not stay comes another day."""
+        """Tell whether it would come back if wrong now; what will not stay comes another day."""
         name = turn.question
         return name not in self._repeated and (self._strict or not is_leech(name, self._cards))
 
@@ -110,7 +110,7 @@ class Queue:
             self._bring(others[0].id, _LATER)
 
     def following(self, question: Question, right: bool) -> str | None:
-        """What comes next because of an answer, if it is to be asked in this session at all.
+        """Return what comes next because of an answer, if this session is to ask it at all.
 
         After a right one it is what an interviewer would ask; after a wrong one a step down.
         """
@@ -136,7 +136,7 @@ class Queue:
             self._reach.answered(self._turn, self._all[question.id], right)
 
     def _followed(self, name: str, found: str, right: bool) -> Note:
-        """What the next question is to the one before: a step down, or a link of a chain."""
+        """Say what the next question is to the one before: a step down, or a link of a chain."""
         if not right and self._all[found].level < self._all[name].level:
             return "study.now_down", {}
         number = self._links[found] = self._links.get(name, 0) + 1
@@ -146,7 +146,7 @@ class Queue:
         return "study.now_link", {"number": number, "of": count}
 
     def _ahead(self, name: str) -> int:
-        """How many follow-ups come after a question, as long as all goes well."""
+        """Count the follow-ups that come after a question, as long as all goes well."""
         seen, at = {name}, self._all[name]
         while True:
             named = [self._all[each] for each in at.follows.split() if each in self._all]
@@ -158,7 +158,7 @@ class Queue:
             at = self._all[found]
 
     def _leads_on(self, one: Entry, other: Entry) -> bool:
-        """Whether it can follow a right answer: of this session, no leap, no second essay."""
+        """Tell whether it can follow a right answer: of this session, no leap, no second essay."""
         leap = other.level > max(one.level, self._reach.level(other.topic)) + _ABOVE
         mine = other.id in self._waiting or other.id in self._coming.names()
         return mine and not leap and not (is_essay(one) and is_essay(other))
@@ -175,7 +175,7 @@ class Queue:
         return able[0].id if able else None
 
     def _able(self, entries: Iterable[Entry]) -> list[Entry]:
-        """What is planned, again or at all, or finds room; what will not stay keeps its place."""
+        """List what is planned, at all or again, or finds room; leeches keep their place."""
         planned, spare = {*self._coming.names()}, any(self._spare())
         return [
             each
@@ -188,11 +188,11 @@ class Queue:
         return spare or (not self._limited and name in self._cards)
 
     def _new(self, name: str) -> bool:
-        """Whether nobody has met it yet."""
+        """Tell whether nobody has met it yet."""
         return name not in self._cards and name not in self._times
 
     def _spare(self) -> Iterator[str]:
-        """What can make room for another, the last first: what is new, so that a day's share holds.
+        """Yield what can make room, the last first: what is new, so that a day's share holds.
 
         Where the number of questions was asked for, whatever has not been asked.
         """
@@ -219,7 +219,7 @@ class Queue:
                 self._bring(easier, 0)
 
     def _suits(self, start: int) -> int:
-        """Where what may come now stands, from a place on; past the end where nothing may."""
+        """Return the place of what may come now, from `start` on; past the end if nothing may."""
         for at in range(start, len(self._coming.plan)):
             name = self._steered(self._coming.plan[at])
             begins_stuck = not self._times and is_leech(name, self._cards)
@@ -228,7 +228,7 @@ class Queue:
         return len(self._coming.plan)
 
     def _can_move(self, entry: Entry) -> bool:
-        """Whether its place follows from its level alone."""
+        """Tell whether its place follows from its level alone."""
         fixed = entry.topic not in self._levels or entry.id in self._brought
         return not fixed and self._new(entry.id)
 

@@ -20,11 +20,11 @@ class Reach:
         self._answers: list[tuple[Turn, Entry, bool]] = []
 
     def moved(self, topic: str) -> bool:
-        """Whether the session has brought it elsewhere."""
+        """Tell whether the session has brought the topic to another level."""
         return self.level(topic) != self._levels.get(topic, 1)
 
     def level(self, topic: str) -> int:
-        """Where it is now."""
+        """Return the topic's level now."""
         level, streak = self._levels.get(topic, 1), 0
         for _, entry, right in self._answers:
             if entry.topic != topic:

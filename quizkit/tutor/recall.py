@@ -1,4 +1,4 @@
-"""How likely a question is to be remembered at a moment, by the same curve that schedules it."""
+"""Estimate how likely a question is to be remembered, by the curve that schedules it."""
 
 from datetime import datetime, timedelta
 

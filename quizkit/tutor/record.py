@@ -17,7 +17,7 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How an answer came about."""
+    """The way to an answer: hints, seconds, and whether the learner was sure."""
 
     hints: int
     seconds: float

@@ -1,4 +1,4 @@
-"""What reviews showed to be remembered, beside what the memory model had expected."""
+"""Compare what reviews showed to be remembered with what the memory model had expected."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

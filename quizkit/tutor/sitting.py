@@ -44,7 +44,7 @@ class Sitting:
 
     @property
     def question(self) -> Question:
-        """What is asked."""
+        """The question that is asked."""
         return self.asked.question
 
     def redraft(self, given: object) -> object:
@@ -63,7 +63,7 @@ class Sitting:
         return again
 
     def moment(self, lang: Lang, number: int, total: int) -> Moment:
-        """What of it there is to show."""
+        """Return what of it there is to show."""
         return Moment(
             phase="verdict" if self.verdict else "question",
             asked=self.asked,
@@ -109,7 +109,7 @@ def summed_up(
     names: Mapping[str, Text],
     strength: Mapping[str, Tally],
 ) -> Summary:
-    """What the questions of a session came to; one without a row was skipped.
+    """Sum up the questions of a session; one without a row was skipped.
 
     `dates` are when the questions that were ever answered are due.
     """

@@ -1,4 +1,4 @@
-"""Where the learner stands: everything that follows from the answers, the cards and the bank."""
+"""Work out where the learner stands: all that follows from answers, cards and the bank."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ class Standing:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was answered yet."""
+        """Tell whether nothing was answered yet."""
         return not (self.study.answered or self.mock[0] or self.gone)
 
 
@@ -62,7 +62,7 @@ def standing(
     topics: Collection[str] | None = None,
     zone: tzinfo | None = None,
 ) -> Standing:
-    """How things stand now, in these topics or in all. Takes the whole bank and the whole diary:
+    """Work out how things stand now, in these topics or in all. Takes the whole bank and diary:
     a myth shown in one topic can be laid to rest in another.
     """
     bank, rows = list(entries), list(answers)
@@ -98,7 +98,7 @@ def standing(
 
 
 def leeches(entries: Iterable[Entry], cards: Mapping[str, Card]) -> list[Leech]:
-    """What lapsed too often, the most often first."""
+    """List what lapsed too often, the most often first."""
     found = [
         Leech(each.id, each.topic, each.demo, cards[each.id].lapses)
         for each in entries

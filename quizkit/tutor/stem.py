@@ -1,4 +1,4 @@
-"""What is asked, filled in: the prompt and all that belongs to it are put together here alone."""
+"""Fill in what is asked: the prompt and all that belongs to it are put together here alone."""
 
 from dataclasses import dataclass
 
@@ -37,7 +37,7 @@ class Stem:
 
 
 def stem(asked: Asked, lang: Lang) -> Stem:
-    """What is asked, with this asking's numbers in it."""
+    """Return what is asked, with this asking's numbers in it."""
     question = asked.question
     own = [each for each in question.assume if not isinstance(each, str)]
     named = [each for each in question.assume if isinstance(each, str)]

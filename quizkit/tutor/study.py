@@ -101,7 +101,7 @@ class Study:
 
     @property
     def left(self) -> int:
-        """How many questions are still to come."""
+        """The number of questions still to come."""
         return len(self._queue)
 
     def run(self) -> Summary:
@@ -134,7 +134,7 @@ class Study:
         return left is not None
 
     def _strength(self) -> Mapping[str, Tally]:
-        """How the topics that were answered in stand, a night from now."""
+        """Tally how the topics that were answered in stand, a night from now."""
         met = {sitting.question.topic for sitting in self._past if sitting.row}
         asked = [each for each in self._entries if each.topic in met]
         then = self._clock() + timedelta(days=1)
@@ -269,7 +269,7 @@ class Study:
         self._queue.follow(sitting.question, right)
 
     def _afterwards(self, sitting: Sitting, command: Command) -> None:
-        """What can be done once there is a verdict."""
+        """Do what can be done once there is a verdict."""
         if command.name == "prove":
             sitting.full = False
             self._run(sitting)
@@ -280,7 +280,7 @@ class Study:
             self._common(sitting, command)
 
     def _common(self, sitting: Sitting, command: Command) -> None:
-        """What can be done at any time."""
+        """Do what can be done at any time."""
         asked = sitting.asked
         match command.name:
             case "toggle":
@@ -348,7 +348,7 @@ class Study:
         return True
 
     def _to_come(self, sitting: Sitting) -> int:
-        """How many questions follow, this one once more among them if it went wrong."""
+        """Count the questions that follow, this one once more among them if it went wrong."""
         wrong = sitting.verdict is not None and not sitting.verdict.right
         return len(self._queue) + (wrong and self._queue.repeats(sitting.turn))
 

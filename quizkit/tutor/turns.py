@@ -21,13 +21,13 @@ class Turn:
 
 
 class Turns(Protocol):
-    """What a session takes its questions from."""
+    """A source of a session's questions."""
 
     ahead: bool
     spared: int
 
     def __len__(self) -> int:
-        """How many are still to come."""
+        """Count the questions still to come."""
         ...
 
     def next(self) -> Turn | None:
@@ -39,7 +39,7 @@ class Turns(Protocol):
         ...
 
     def repeats(self, turn: Turn) -> bool:
-        """Whether it would come back if it went wrong now."""
+        """Tell whether it would come back if it went wrong now."""
         ...
 
     def wrong(self, turn: Turn, myth: str | None) -> None:
@@ -47,7 +47,7 @@ class Turns(Protocol):
         ...
 
     def following(self, question: Question, right: bool) -> str | None:
-        """What comes next because of this answer, if anything does."""
+        """Return what comes next because of this answer, if anything does."""
         ...
 
     def as_next(self, name: str) -> Turn:

@@ -24,7 +24,7 @@ _COUNTERS = ("倍", "x", "个", "times")
 
 
 def near(number: float, wanted: Number, within: float) -> bool:
-    """Whether a number is within the tolerance: relative, or absolute where 0 is wanted."""
+    """Tell whether a number is within the tolerance: relative, or absolute where 0 is wanted."""
     room = max(within, _EXACT) * (abs(wanted) or 1.0)
     return abs(number - wanted) <= room * (1 + _EXACT)
 
@@ -89,7 +89,7 @@ def _traps(question: Numeric, asked: Asked, answer: Number) -> Iterator[tuple[Tr
 
 
 def _rounds(number: float, measure: Measure, to: Number) -> bool:
-    """Whether what was said to be about so much may be this."""
+    """Tell whether what was said to be about so much may be this."""
     return abs(number - to) <= measure.about * abs(number) * (1 + _EXACT)
 
 
@@ -138,7 +138,7 @@ def gap_number(question: Cloze, typed: str) -> float | None:
 
 
 def _without_words(question: Cloze, typed: str) -> str:
-    """What was typed, less words that the sentence has anyway: "第 6 格" and "six slots" are 6."""
+    """Drop words that the sentence has anyway: "第 6 格" and "six slots" are 6."""
     typed = SPELT_OUT.sub(lambda found: str(SPELT[found[0].lower()]), typed)
     text = folded(typed)
     digits = [i for i, letter in enumerate(text) if letter.isdigit() or letter in LETTERS]
@@ -167,13 +167,13 @@ def _fits(gap: Gap, typed: str, asked: Asked) -> bool:
 
 
 def _same_formula(typed: str, spelling: str) -> bool:
-    """Whether both are one formula: 2(N-1)/N and 2 - 2/N."""
+    """Tell whether both are one formula: 2(N-1)/N and 2 - 2/N."""
     mine, wanted = formula(typed), formula(spelling)
     return mine is not None and wanted is not None and same(mine, wanted)
 
 
 def _same_measure(typed: str, spelling: str) -> bool:
-    """Whether both are one number: 0.5 and 1/2, 16 GB and 16000 MB; 1F1B is no number."""
+    """Tell whether both are one number: 0.5 and 1/2, 16 GB and 16000 MB; 1F1B is no number."""
     wanted, found = split_number(tidy(spelling)), split_number(tidy(typed))
     if wanted is None or found is None or bool(wanted[1]) != bool(found[1]):
         return wanted is not None and found is not None and _percents(wanted, found)
@@ -190,7 +190,7 @@ def _same_measure(typed: str, spelling: str) -> bool:
 
 
 def _percents(one: tuple[float, str], other: tuple[float, str]) -> bool:
-    """Whether one has a percent sign, the other none, and both are the same share."""
+    """Tell whether one has a percent sign, the other none, and both are the same share."""
     if {one[1], other[1]} != {"%", ""}:
         return False
     shares = [number / 100 if unit else number for number, unit in (one, other)]
@@ -198,7 +198,7 @@ def _percents(one: tuple[float, str], other: tuple[float, str]) -> bool:
 
 
 def grade_trace(question: Trace, asked: Asked, given: object) -> Verdict:
-    """What a run prints or counts: a number, or a list of them."""
+    """Grade what a run prints or counts: a number, or a list of them."""
     answer = question.answer
     if not isinstance(answer, tuple):
         measure = read_measure(_typed(given), "", _named(question))
@@ -222,7 +222,7 @@ def grade_trace(question: Trace, asked: Asked, given: object) -> Verdict:
 
 
 def _named(question: Question) -> str:
-    """Where what is counted has its names."""
+    """Return the texts that name what is counted, in both languages."""
     return "\n".join(f"{text.zh}\n{text.en}" for text in question.asks)
 
 

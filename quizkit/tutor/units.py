@@ -45,7 +45,7 @@ Dimensions = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one of it is in base units, of which dimensions, and how it was written.
+    """A unit: its size in base units, of which dimensions, and how it was written.
 
     `words` are what is counted, `bits` and `binary` how doubtful spellings (Gb, 16G) are read.
     """
@@ -67,7 +67,7 @@ class _Factor:
 
 
 def read_unit(text: str, asked: Unit | None) -> list[Unit]:
-    """What the text may mean where `asked` was asked for, the likeliest first."""
+    """List what the text may mean where `asked` was asked for, the likeliest first."""
     text = text.strip().strip("()[] ").removesuffix("左右").strip()
     text = _PER_SECOND.sub("/s", text)
     above, *below = re.split(r"\s*/\s*|\s+per\s+", text)
@@ -78,7 +78,7 @@ def read_unit(text: str, asked: Unit | None) -> list[Unit]:
 
 
 def familiar(word: str, said: str) -> bool:
-    """Whether it names something that is counted: here, as `said` has it, or in general."""
+    """Tell whether it names something that is counted: here, as `said` has it, or in general."""
     said = said.casefold()
     named = {_stem(each) for each in (*_PIECE.findall(said), *_COUNTED, *_RANKS)}
     for piece in _PIECE.findall(word.casefold()):

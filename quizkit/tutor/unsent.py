@@ -13,7 +13,7 @@ _NAME = "unsent"
 
 
 class Unsent:
-    """What was written so far, by question. An answer makes what was kept before it past."""
+    """The texts written so far, by question. An answer makes what was kept before it past."""
 
     def __init__(self, diary: Diary, clock: Clock, session: str) -> None:
         self._diary = diary
@@ -21,7 +21,7 @@ class Unsent:
         self._session = session
 
     def text(self, question: Question, last: Answer | None) -> str:
-        """What was begun after the last answer, or nothing."""
+        """Return what was begun after the last answer, or nothing."""
         if not isinstance(question, Essay):
             return ""
         kept = [e for e in self._diary.events(name=_NAME) if e.note.get("question") == question.id]
@@ -31,7 +31,7 @@ class Unsent:
         return str(kept[-1].note.get("text", ""))
 
     def meet(self, desk: Desk, moment: Moment) -> Given | Command:
-        """What the desk says. Once the learner leaves, what was written by then is on disk.
+        """Return what the desk says. When the learner leaves, what was written by then is on disk.
 
         Where it cannot be, that is said and the learner is asked again; who leaves all the same
         has the text in the message that ends the session.

@@ -1,4 +1,4 @@
-"""What grading brings back: a verdict, or that there was nothing to judge."""
+"""The result of grading: a verdict, or that there was nothing to judge."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Note = tuple[str, Mapping[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an answer is worth, what was expected, and which mistake it was."""
+    """A judgement of an answer: its worth, what was expected, and which mistake it was."""
 
     right: bool
     score: float
@@ -24,7 +24,7 @@ class Verdict:
 
 
 class UnreadableError(ValueError):
-    """What was given cannot be read as an answer; it is asked again, never counted as wrong."""
+    """Raised for what cannot be read as an answer; it is asked again, never counted wrong."""
 
     def __init__(self, key: str, **values: object) -> None:
         super().__init__(key, values)
@@ -32,14 +32,14 @@ class UnreadableError(ValueError):
 
 
 def as_list(given: object) -> list[object]:
-    """What was given, which has to be a list."""
+    """Return what was given as a list. Raises UnreadableError if it is none."""
     if not isinstance(given, list | tuple):
         raise UnreadableError("needs_list")
     return [*cast("Sequence[object]", given)]
 
 
 def as_mapping(given: object) -> Mapping[str, object]:
-    """What was given, which has to have named parts."""
+    """Return what was given by its named parts. Raises UnreadableError if it has none."""
     if not isinstance(given, Mapping):
         raise UnreadableError("needs_parts")
     return cast("Mapping[str, object]", given)

@@ -1,4 +1,4 @@
-"""Why a question is asked now: what the session brought it for, else what is remembered of it."""
+"""Say why a question is asked now: what it was brought for, else what is remembered of it."""
 
 from datetime import datetime
 
