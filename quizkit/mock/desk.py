@@ -1,4 +1,4 @@
-"""What the interview needs of whoever shows and asks: a terminal, lines, a script of a test."""
+"""The interface of whoever shows and asks in an interview: a terminal, lines, a test's script."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -17,7 +17,7 @@ Stop = Literal["asked", "time"]
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What is said before the clock starts."""
+    """The script, the language and the times that are told before the clock starts."""
 
     script: Script
     lang: Lang
@@ -47,7 +47,7 @@ class OpenQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """What was typed. `late`: the clock took it; `passed`: the learner has no answer."""
+    """A text as handed in. `late`: the clock took it; `passed`: the learner has no answer."""
 
     text: str
     late: bool = False
@@ -76,7 +76,7 @@ class EssaySheet:
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """What the learner ticked; `confirmed` is False where nobody was there to judge."""
+    """The points and vetoes the learner ticked; not `confirmed` where nobody was there to judge."""
 
     points: tuple[int, ...]
     vetoes: tuple[int, ...]
@@ -84,11 +84,11 @@ class Ticks:
 
 
 class InterviewDesk(Protocol):
-    """Where the candidate sits. It decides nothing."""
+    """The candidate's seat. It decides nothing."""
 
     @property
     def interactive(self) -> bool:
-        """Whether somebody is there who can hand an answer in once more."""
+        """Tell whether somebody is there who can hand an answer in once more."""
         ...
 
     def busy(self, text: str) -> AbstractContextManager[object]:

@@ -1,4 +1,4 @@
-"""What the interview writes down while it goes on; each row is on disk before what comes next."""
+"""Write an interview down while it goes on; each row is on disk before what comes next."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -57,7 +57,7 @@ class Ledger:
             self._log("shown", station=station.id)
 
     def keep(self, draft: str) -> None:
-        """What is being typed. Comes many times a second; goes to disk now and then."""
+        """Keep what is being typed. Comes many times a second; goes to disk now and then."""
         self.draft = draft
         if self._clock.steady() - self._beat < HEARTBEAT:
             return

@@ -1,4 +1,4 @@
-"""What an interview came to: dimensions with the answers they stand on, time, myths, a verdict.
+"""Score an interview: dimensions with the answers they stand on, time, myths, a verdict.
 
 Nothing decides here but the key, the rubric and the script's weights:
 
@@ -43,12 +43,12 @@ class Mark:
 
     @property
     def question(self) -> Question:
-        """What was asked."""
+        """The question that was asked."""
         return self.asked.question
 
     @property
     def score(self) -> float:
-        """What it counts: nothing where there is no answer."""
+        """The score that counts: 0 where there is no answer."""
         return self.verdict.score if self.verdict and self.given is not None else 0.0
 
     @property
@@ -101,7 +101,7 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Where the time went, in seconds; `charged` is time away that the budget could not pay."""
+    """The time that was spent, in seconds; `charged` is time away that the budget could not pay."""
 
     total: float
     used: float

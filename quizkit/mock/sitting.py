@@ -25,7 +25,7 @@ _START = ("script", "lang", "total", "budget", "scale")
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What an answer's row says beside the answer itself."""
+    """The facts that an answer's row keeps beside the answer itself."""
 
     station: str
     heard: Heard
@@ -92,12 +92,12 @@ class InterviewState:
     card: Mapping[str, Any] | None = None
 
     def heard(self) -> dict[str, Heard]:
-        """What each answer showed, by station."""
+        """The evidence of each answer, by station."""
         return {name: Kept.of(answer).heard for name, answer in self.answers.items()}
 
 
 def start_note(sitting: InterviewState) -> dict[str, Any]:
-    """What the first row of an interview says."""
+    """Return the note of an interview's first row."""
     return {name: getattr(sitting, name) for name in _START}
 
 

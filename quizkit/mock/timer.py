@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where time comes from; tests bring their own."""
+    """A source of time; tests bring their own."""
 
     def wall(self) -> datetime:
         """The time of day, UTC: the same clock before a kill and after it."""
@@ -44,11 +44,11 @@ class Timer:
         self._opened = self._since
 
     def used(self) -> float:
-        """How much of the interview's time is gone."""
+        """Return the seconds of the interview that are gone."""
         return self._used + self._clock.steady() - self._since
 
     def left(self) -> float:
-        """How much of it is left."""
+        """Return the seconds of the interview that are left, at least 0."""
         return max(0.0, self.total - self.used())
 
     def open(self, spent: float = 0.0) -> None:
@@ -56,7 +56,7 @@ class Timer:
         self._opened = self._clock.steady() - spent
 
     def spent(self) -> float:
-        """How long the question that is open has been open."""
+        """Return for how many seconds the open question has been open."""
         return self._clock.steady() - self._opened
 
     def away(self, seconds: float) -> float:
@@ -72,12 +72,12 @@ class Timer:
 
 
 def face(seconds: float) -> str:
-    """What a countdown shows: the last second until it is over."""
+    """Write seconds as a countdown shows them: the last second until it is over."""
     return _minutes(int(seconds + 0.999))
 
 
 def lasted(seconds: float) -> str:
-    """How long something took."""
+    """Write how long something took."""
     return _minutes(round(seconds))
 
 

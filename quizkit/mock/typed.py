@@ -1,4 +1,4 @@
-"""What a typed line means as an answer: in an interview everything is typed, under one clock.
+"""Read a typed line as an answer: in an interview everything is typed, under one clock.
 
 choice   the number of the option as shown, or with several all of them: 1 3
 order    the numbers of all steps as shown: 3 1 2
