@@ -76,7 +76,7 @@ def start(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
     plain: Annotated[bool, typer.Option("--plain", hidden=True)] = False,
 ) -> None:
-    """What is due and what to do next."""
+    """Show what is due and what to do next."""
     if version:
         from quizkit import __version__
 
@@ -146,7 +146,7 @@ def asked(words: list[str]) -> typer.Typer:
 
 
 def buffer_output() -> None:
-    """Where Python is told to write at once, it forgets what did not fit: `PYTHONUNBUFFERED`."""
+    """Buffer stdout under `PYTHONUNBUFFERED`: writing at once, Python forgets what did not fit."""
     out = sys.stdout
     if isinstance(getattr(out, "buffer", None), io.FileIO) and isinstance(out, io.TextIOWrapper):
         encoding, errors = out.encoding, out.errors
@@ -155,7 +155,7 @@ def buffer_output() -> None:
 
 
 def _forget_output() -> None:
-    """What could not be written is not tried once more when Python ends."""
+    """Keep Python from trying once more, as it ends, to write what could not be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

@@ -173,7 +173,7 @@ def schema() -> None:
 
 
 def _problems(folder: Path, chosen: set[str] | None) -> tuple[list["Problem"], int]:
-    """What is wrong with a bank, proofs' names included, and how many questions were read."""
+    """Find what is wrong with a bank, names in proofs included; count the questions read."""
     from quizkit.bank.lint import glossary
     from quizkit.bank.lint import lint as editorial
     from quizkit.bank.mocks import mock_problems

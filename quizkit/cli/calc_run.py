@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SumAsked:
-    """What was asked for; `words` are the calculator's own options, not yet looked at."""
+    """A sum as it was asked for; `words` are the calculator's own options, not yet looked at."""
 
     sheet: Calculator
     words: Sequence[str]
@@ -78,7 +78,7 @@ def print_list(json: bool, lang: Lang, plain: bool) -> None:
 
 
 def print_page(sheet: Calculator, lang: Lang, plain: bool) -> None:
-    """What one calculator takes."""
+    """Print what one calculator takes."""
     from quizkit.ui.screens.sum_page import page
     from quizkit.ui.terminal.console import console, is_plain
 

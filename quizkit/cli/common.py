@@ -1,4 +1,4 @@
-"""What every command shares: which language it speaks, and how a failure leaves."""
+"""The manners all commands share: which language one speaks, and how a failure leaves."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -57,7 +57,7 @@ def tell(text: str, *, err: bool = False) -> None:
 
 
 def columns(stream: TextIO) -> int:
-    """How wide the terminal is. Python's first stdout, which `shutil` asks, may be gone."""
+    """Return the terminal's width. Python's first stdout, which `shutil` asks, may be gone."""
     import shutil
 
     if not os.environ.get("COLUMNS"):
@@ -129,7 +129,7 @@ def broken_told(count: int, lang: Lang) -> str:
 
 
 def allowance() -> "Allowance":
-    """What the settings allow for a day, less what was asked since midnight here."""
+    """Return what the settings allow for a day, less what was asked since midnight here."""
     from datetime import datetime, time
 
     from quizkit.diary import Diary
@@ -147,7 +147,7 @@ def allowance() -> "Allowance":
 
 
 def no_question(shelves: "Library", name: str) -> QuizkitError:
-    """What to say where a question is named that is not there, or whose file cannot be read."""
+    """Return the error for a question that is not there, or whose file cannot be read."""
     problems = shelves.problems({name.split("/")[0]})
     broken = [str(each) for each in problems if each.file == f"{name}.yaml"]
     if broken:
@@ -158,7 +158,7 @@ def no_question(shelves: "Library", name: str) -> QuizkitError:
 def unknown_question(
     name: str, known: Collection[str], retired: "Mapping[str, Retired]"
 ) -> UsageError:
-    """What to say where a question is named that is not there: was it ever, and what to take."""
+    """Return the error for a question that is not there: was it ever, and what to take."""
     from quizkit.near import nearest
 
     if gone := retired.get(name):

@@ -1,4 +1,4 @@
-"""What the Tab key offers. It runs on every press: names of files are read, never files."""
+"""Offer words to the Tab key. Runs on every press: names of files are read, never files."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -92,7 +92,7 @@ def breaks(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def values(context: typer.Context, incomplete: str) -> list[str]:
-    """What the setting that the line names may be."""
+    """List the values that the setting named on the line may have."""
     from quizkit.settings import SETTINGS
 
     setting = SETTINGS.get(str(context.params.get("name")))

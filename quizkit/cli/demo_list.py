@@ -32,7 +32,7 @@ def print_list(
 
 
 def _browses(json: bool, plain: bool) -> bool:
-    """Whether there is a screen to choose on, and nobody wants lines."""
+    """Tell whether there is a screen to choose on, and nobody wants lines."""
     if json or sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     from quizkit.ui.terminal.console import is_plain
@@ -41,7 +41,7 @@ def _browses(json: bool, plain: bool) -> bool:
 
 
 def titles(lang: Lang) -> dict[str, str]:
-    """What each topic of the bank is called."""
+    """Map each topic of the bank to its title."""
     with library([], thorough=False) as shelves:
         return {slug: each.title[lang] for slug, each in shelves.topics().items()}
 

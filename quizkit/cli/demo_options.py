@@ -54,6 +54,6 @@ def _value(flag: str, parameter: Parameter, text: str | None) -> Scalar:
 
 
 def _wanted(parameter: Parameter) -> str:
-    """What belongs after the option, said to somebody who put something else there."""
+    """Return what belongs after the option, for somebody who put something else there."""
     kinds = {"int": "usage.whole", "float": "usage.number"}
     return say(kinds[parameter.kind], spoken()) if parameter.kind in kinds else parameter.wanted

@@ -26,7 +26,7 @@ _EXITS = {"hung": 124, "killed": INTERRUPTED, "refused": 2}
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for; `words` are the demo's own options, not yet looked at."""
+    """A run as it was asked for; `words` are the demo's own options, not yet looked at."""
 
     name: str
     words: Sequence[str]
@@ -75,7 +75,7 @@ def run_one(
 
 
 def deadline_for(planted: "Break | None", given: float | None) -> float:
-    """How long a run may take; nobody should wait a minute for a hang that was announced."""
+    """Return the seconds a run may take: fewer where a hang was announced. Raises UsageError."""
     from quizkit.errors import UsageError
 
     if given is not None and not 0 < given <= LONGEST:
@@ -88,7 +88,7 @@ def deadline_for(planted: "Break | None", given: float | None) -> float:
 
 
 def ranks_for(planted: "Break | None", given: int | None) -> int:
-    """How many ranks: as many as asked for, else as many as the bug needs to show, else 4."""
+    """Return how many ranks: as many as asked for, else as the bug needs to show, else 4."""
     from quizkit.errors import UsageError
 
     if given is not None and given < 1:

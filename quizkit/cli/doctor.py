@@ -15,7 +15,7 @@ def doctor(
     json: Json = False,
     lang: Spoken = None,
 ) -> None:
-    """What works here: torch, backends, GPUs, how ranks start, the terminal, your files."""
+    """Show what works here: torch, backends, GPUs, how ranks start, the terminal, your files."""
     import os
     import platform
     import sys

@@ -26,7 +26,7 @@ def due(
     lang: Spoken = None,
     bank: Banks = None,
 ) -> None:
-    """What is due now, what is new, and when to come back."""
+    """Show what is due now, what is new, and when to come back."""
     from datetime import UTC, datetime
 
     from quizkit.diary import Diary

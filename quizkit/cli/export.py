@@ -147,7 +147,7 @@ class _Left:
         self.names: list[str] = []
 
     def unless(self, question: "Question", make: "Callable[[Question], _Made]") -> "_Made | None":
-        """What is made of it, or None where nothing can be."""
+        """Return what is made of the question, or None where nothing can be."""
         from quizkit.errors import QuizkitError
 
         try:

@@ -22,7 +22,7 @@ class HelpedCommand(TyperCommand):
         return _page(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """What was typed, understood. Raises UsageError in the reader's language."""
+        """Read what was typed. Raises UsageError in the reader's language."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
@@ -38,7 +38,7 @@ class CommandGroup(TyperGroup):
         return _page(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """What was typed, understood. Raises UsageError in the reader's language."""
+        """Read what was typed. Raises UsageError in the reader's language."""
         if not (args or self.invoke_without_command or ctx.resilient_parsing):
             from quizkit.cli.usage import no_command
 
@@ -80,7 +80,7 @@ def word(app: typer.Typer, above: str = "") -> None:
 
 
 def called(command: CommandInfo) -> str:
-    """What is typed for it."""
+    """Return the name that is typed for a command."""
     return command.name or getattr(command.callback, "__name__", "")
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Found(NamedTuple):
-    """Where the learner is, the names for it, and how many are due and new beyond today.
+    """The learner's place, the names for it, and how many are due and new beyond today.
 
     `broken` are the question files that cannot be read.
     """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def kept_views(beside: bool = False) -> "Callable[[Question], ProofView | None]":
-    """What tells of a question's proof from the record alone, or None where nothing is kept.
+    """Return a way to see a question's proof from the record alone, or None if none is kept.
 
     `beside` has the other recorded settings too.
     """

@@ -1,4 +1,4 @@
-"""What a study session needs of the laboratory, loaded when it is first needed."""
+"""The parts of the laboratory that a study session needs, loaded when first needed."""
 
 from collections.abc import Sequence
 from threading import Timer

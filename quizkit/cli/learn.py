@@ -117,7 +117,7 @@ def find_level(shelves: "Library", desk: "Desk", lang: "Lang") -> "Placed | None
 
 
 def explained(found: "Placed", lang: "Lang") -> str:
-    """How the level came: what was right at which, why not one more, and what follows from it."""
+    """Explain a level: what was right at which, why not one more, and what follows from it."""
     from quizkit.tutor.lineup import HELD_ENOUGH, HIGHEST
     from quizkit.tutor.placement import ENOUGH, LIKELY
     from quizkit.words import say
@@ -151,7 +151,7 @@ def explained(found: "Placed", lang: "Lang") -> str:
 
 
 def offered(shelves: "Library", desk: "Desk", lang: "Lang") -> "Lang | None":
-    """Who is here for the first time may find their level first; None where they leave."""
+    """Offer a first-time learner to find their level; None where they leave."""
     from dataclasses import replace
 
     page = replace(_offer(lang), skips=True)
@@ -189,7 +189,7 @@ def _turned(page: "Page") -> "Page":
 
 
 def _opening(shelves: "Library", slug: str, questions: list[str]) -> "Text":
-    """How long the course is, how far the learner has come, what to know before."""
+    """Say how long the course is, how far the learner has come, what to know before."""
     from quizkit.bank.model import Text
     from quizkit.diary import Diary
     from quizkit.paths import diary_file

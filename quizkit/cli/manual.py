@@ -1,4 +1,4 @@
-"""What there is to say of a command: how it is typed, and each of its options in words."""
+"""Tell all there is to say of a command: how it is typed, and each of its options in words."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -42,13 +42,13 @@ def typed_so(ctx: Any, lang: Lang) -> str:
 
 
 def purpose(param: Any, lang: Lang) -> str:
-    """What an option is for, in a sentence."""
+    """Say what an option is for, in a sentence."""
     english: str = param.help
     return CHINESE.get(english, english) if lang == "zh" else english
 
 
 def about(param: Any, lang: Lang) -> str:
-    """What an option is for, and what its value may be."""
+    """Say what an option is for, and what its value may be."""
     words = purpose(param, lang)
     facts = ("，" if lang == "zh" else ", ").join(_facts(param, lang))
     if not facts:
@@ -57,7 +57,7 @@ def about(param: Any, lang: Lang) -> str:
 
 
 def wanted(param: Any, lang: Lang) -> str:
-    """What may be typed as its value."""
+    """Say what may be typed as its value."""
     kind = param.type.name
     if not kind.startswith(("int", "float")):
         return _value(param)
@@ -67,7 +67,7 @@ def wanted(param: Any, lang: Lang) -> str:
 
 
 def typed(param: Any) -> str:
-    """How an option or an argument is typed."""
+    """Return an option or an argument as it is typed."""
     if param.param_type_name == "argument":
         return f"{param.human_readable_name}..." if param.nargs == -1 else param.human_readable_name
     words = ", ".join(sorted(param.opts, key=lambda word: word.startswith("--")))

@@ -101,7 +101,7 @@ def plan(
 
 
 def todays_lineup(entries: "Sequence[Entry]", cards: "Mapping[str, Card]", aim: "Aim") -> "Lineup":
-    """What is left of today's plan: worked out from what `plan` works it out from."""
+    """Line up what is left of today's plan, worked out from what `plan` works it out from."""
     from datetime import UTC, datetime
 
     from quizkit.diary import Diary

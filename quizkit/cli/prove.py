@@ -188,7 +188,7 @@ def _say_result(result: "Result", mutation: "Mutation | None", numbers: bool, la
 
 
 def _outcome(result: "Result", mutation: "Mutation | None", lang: "Lang") -> str:
-    """How it ended; `proved` alone is said only of all parts of a key that no change survives."""
+    """Say how it ended; `proved` alone only of all parts of a key that no change survives."""
     from quizkit.words import say
 
     if mutation and mutation.wrong:
@@ -227,7 +227,7 @@ def _shipped_runs(
 
 
 def _say_counts(counts: dict[str, int], runs: dict[str, int], lang: "Lang") -> None:
-    """How many questions ended how, and which of their runs were really made now."""
+    """Print how many questions ended how, and which of their runs were really made now."""
     from quizkit.words import say
 
     tell(say("prove.counts", lang, **counts), err=True)
@@ -238,7 +238,7 @@ def _say_counts(counts: dict[str, int], runs: dict[str, int], lang: "Lang") -> N
 
 
 def _say_comparison(compared: "Comparison", lang: "Lang") -> None:
-    """What came out otherwise than recorded."""
+    """Print what came out otherwise than recorded."""
     from collections import Counter
 
     from quizkit.words import say

@@ -1,4 +1,4 @@
-"""What is typed after an option of a calculator: 7.5B, 64GB, 400Gb/s, 5us, 989TFLOPS, 1,1,2,1."""
+"""Read values of a calculator's options: 7.5B, 64GB, 400Gb/s, 5us, 989TFLOPS, 1,1,2,1."""
 
 import re
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ def quantity(each: Input, text: str) -> Value:
 
 
 def wanted(each: Input) -> str:
-    """What may be typed, for help and for messages."""
+    """Return what may be typed, for help and for messages."""
     return "|".join(map(str, each.choices)) or EXAMPLES[each.kind]
 
 
@@ -84,7 +84,7 @@ def _number(kind: Kind, text: str) -> int | float | None:
 
 
 def _scale(kind: Kind, rest: str) -> float | None:
-    """What one of the unit is in bytes, seconds or FLOP; None for a unit of another kind."""
+    """Return one of the unit in bytes, seconds or FLOP; None for a unit of another kind."""
     if kind not in _DIMENSIONS:
         many = magnitude(rest.upper() if len(rest) == 1 else rest)
         return many or (0.01 if rest == "%" and kind == "number" else None)

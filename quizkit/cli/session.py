@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def open_desk(json: bool, plain: bool, lang: "Lang") -> "Desk":
-    """Where questions are shown and answered: a screen, lines, or JSON lines."""
+    """Open the desk where questions are shown and answered: a screen, lines, or JSON lines."""
     import sys
 
     if json:
@@ -106,7 +106,7 @@ def session(
 def _foundations(
     shelves: "Library", topics: Sequence[str], cards: "Mapping[str, Card]", lang: "Lang"
 ) -> "Note | None":
-    """What a topic rests on and the learner has hardly met."""
+    """Name the topics that these rest on and the learner has hardly met."""
     from quizkit.tutor.lineup import HELD
     from quizkit.words import listed
 

@@ -33,7 +33,7 @@ def stats(
     lang: Spoken = None,
     plain: LineByLine = False,
 ) -> None:
-    """Where you stand: what is remembered, what falls due, what is still believed."""
+    """Show where you stand: what is remembered, what falls due, what is still believed."""
     from datetime import UTC, datetime
 
     from quizkit import safe_file

@@ -162,7 +162,7 @@ def _named(shelves: "Library", names: Sequence[str]) -> "Sequence[Entry]":
 
 
 def _is_first_time() -> bool:
-    """Whether nothing was ever answered here, and no level was settled."""
+    """Tell whether nothing was ever answered here, and no level was settled."""
     from quizkit.diary import Diary, exists
     from quizkit.paths import diary_file
     from quizkit.settings import settings
