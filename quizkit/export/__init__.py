@@ -1,1 +1,1 @@
-"""What is taken along: Anki cards, Markdown, a page to print. The learner's own data is in none."""
+"""Files to take along: Anki cards, Markdown, a page to print; the learner's data is in none."""

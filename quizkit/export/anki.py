@@ -90,7 +90,7 @@ def note(question: Question, langs: Sequence[Lang], proof: ProofView | None = No
 
 
 def search(ids: Iterable[str]) -> str:
-    """What finds the notes of these questions in Anki's browser."""
+    """Return the search that finds the notes of these questions in Anki's browser."""
     wanted = " OR ".join(f"{_FIELDS[0]}:{name}" for name in ids)
     return f"note:{_NAME} ({wanted})"
 

@@ -50,7 +50,7 @@ def _code(question: Question) -> Excerpt | None:
 
 
 def _given(asked: Asked, lang: Lang) -> Iterator[str]:
-    """What stands below the prompt."""
+    """Yield what stands below the prompt."""
     match asked.question:
         case Choice() as question:
             yield _numbered(question.options[at].text[lang] for at in asked.order)

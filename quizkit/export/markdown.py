@@ -18,7 +18,7 @@ def page(topic: Topic, questions: Iterable[Question], langs: Sequence[Lang], see
 
 
 def contents(pages: Sequence[tuple[Topic, int]], langs: Sequence[Lang]) -> str:
-    """What leads to the pages of all topics."""
+    """Write the page that leads to the pages of all topics."""
     total = sum(count for _, count in pages)
     lines = [f"# quizkit\n\n{' '.join(say('export.made', lang, count=total) for lang in langs)}\n"]
     lines += [f"- [{_title(topic, langs)}]({topic.slug}.md) · {count}" for topic, count in pages]

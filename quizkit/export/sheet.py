@@ -51,7 +51,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What is on the two pages; formulas and conventions are one Markdown text each."""
+    """The contents of the two pages; formulas and conventions are one Markdown text each."""
 
     formulas: Sequence[str]
     letters: str

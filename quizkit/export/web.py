@@ -51,7 +51,7 @@ def line(source: str, formula: Formula) -> str:
 
 
 def mathjax(source: str, display: bool) -> str:
-    r"""What Anki typesets: \( and \), or \[ and \]."""
+    r"""Wrap a formula as Anki typesets it: \( and \), or \[ and \]."""
     formula = _escaped(_COMMAND.sub(_shown, source.strip()))
     return rf"\[{formula}\]" if display else rf"\({formula}\)"
 
