@@ -13,7 +13,7 @@ from quizkit.proof.worlds import Scene, judges, names_of, truth_of, value_of
 
 
 def parts_of(claim: ast.expr) -> Iterator[ast.expr]:
-    """What has to be true each, for a claim to be true."""
+    """Yield the parts that each have to be true for a claim to be true."""
     match claim:
         case ast.BoolOp(ast.And(), parts):
             inner = parts

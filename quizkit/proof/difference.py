@@ -1,4 +1,4 @@
-"""Whether a run came out as the record says: what is deterministic must be the same."""
+"""Compare a run with the record: what is deterministic must be the same."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ def _same(was: Value, now: Value, floor: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What became of each run of the shipped proofs beside its record.
+    """The runs of the shipped proofs, each compared with its record.
 
     `differing` and `missing` name the question; `elsewhere` are demos whose record was made with
     another torch, or on another device: numbers may differ there, so nothing is compared.
@@ -80,7 +80,7 @@ class Comparison:
 
     @property
     def holds(self) -> bool:
-        """Whether the record may ship."""
+        """Tell whether the record may ship."""
         return not self.differing and not self.missing
 
 

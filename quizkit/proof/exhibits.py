@@ -1,4 +1,4 @@
-"""What an engineer would see of an incident, made out of reports: stacks, a log, numbers."""
+"""Make what an engineer would see of an incident out of reports: stacks, a log, numbers."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -45,7 +45,7 @@ def recorded(question: Question, demo: Demo, run: Run) -> tuple[Exhibit, ...]:
 
 
 def differs(question: Question, demo: Demo, run: Run) -> list[str]:
-    """What of the evidence a run does not show any more. A wall clock is never the same."""
+    """List the evidence that a run does not show any more. A wall clock is never the same."""
     if question.evidence is None:
         return []
     now = {each.kind: each.text for each in recorded(question, demo, run)}
@@ -105,7 +105,7 @@ def _told(kind: str, demo: Demo, reports: list[Report]) -> str:
 
 
 def _stacks(report: Report, demo: Demo) -> Iterator[str]:
-    """Where each rank was, in the demo's own code: line numbers change with every edit."""
+    """Yield where each rank was in the demo's own code: line numbers change with every edit."""
     for rank, stack in enumerate(report.error.stacks if report.error else ()):
         frames = [each for each in _FRAME.findall(stack or "") if each[0] == demo.path.name]
         if frames:
@@ -114,7 +114,7 @@ def _stacks(report: Report, demo: Demo) -> Iterator[str]:
 
 
 def _log(report: Report) -> Iterator[str]:
-    """What each rank did, in its order; then why the run ended."""
+    """Yield what each rank did, in its order; then why the run ended."""
     for schedule, rank, names in _by_rank(report):
         yield from _lines(rank, schedule, (name for name, _ in names))
     if report.error:
@@ -122,7 +122,7 @@ def _log(report: Report) -> Iterator[str]:
 
 
 def _timings(report: Report) -> Iterator[str]:
-    """What each rank spent on what, and how long it did nothing until its schedule's last end."""
+    """Yield what each rank spent on what, and how long it idled up to its schedule's end."""
     ends: dict[str, float] = {}
     for event in report.timeline.events:
         ends[event.schedule] = max(ends.get(event.schedule, 0.0), event.end)

@@ -1,4 +1,4 @@
-"""What a claim looks at, measurement by measurement: what was measured, what it would have to be.
+"""Take a claim apart: what was measured, and what it would have to be.
 
 Of `m == 1 or sent[0] == 2 * n and error < 1e-9` in a run where rank 0 sent too much: `sent`, of
 rank 0, 8704, to equal 2176. So a claim can be told in words, without its formula.
@@ -52,7 +52,7 @@ class Fact:
 
 
 def facts(claim: ast.expr, world: Mapping[str, Value], metrics: frozenset[str]) -> list[Fact]:
-    """What decides the claim: of one that is false what fails, of one that is true all of it."""
+    """List what decides the claim: of one that is false what fails, of a true one all of it."""
     found: list[Fact] = []
     for fact in _facts(claim, world, metrics):
         if fact not in found:
@@ -114,7 +114,7 @@ def _compared(
 
 
 def _than(value: Value, other: Value) -> Than:
-    """How two measurements compare; nothing of lists."""
+    """Compare two measurements: less, more or same; nothing of lists."""
     if not (is_number(value) and is_number(other)):
         return ""
     if abs(value - other) <= _SAME * max(abs(value), abs(other)):

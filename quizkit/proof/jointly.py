@@ -1,4 +1,4 @@
-"""Whether another key as a whole would do as well: numbers of it exchanged, or an order turned.
+"""Test whether another whole key would do as well: numbers exchanged, or an order turned.
 
 A sum stays where one number gives what another one takes, and so would a key that it proves.
 """
@@ -17,7 +17,7 @@ Key = Mapping[str, Value]
 
 
 def loose_together(question: Question, scenes: Sequence[Scene]) -> Iterator[Text]:
-    """What else the claims are as true of, where a key is more than one number."""
+    """Yield what else the claims are as true of, where a key is more than one number."""
     match question:
         case Order():
             steps = [step.id for step in question.steps]
@@ -62,13 +62,13 @@ def before(ids: Sequence[str], first: str, second: str) -> list[str]:
 
 
 def places(steps: Sequence[str], ids: Sequence[str]) -> Key:
-    """What the names of an order's key mean if its steps come in another order."""
+    """Return what the names of an order's key mean if its steps come in another order."""
     at = {each: place for place, each in enumerate(ids, start=1)}
     return {**at, "order": [at[each] for each in steps]}
 
 
 def _allowed(question: Order, ids: Sequence[str]) -> bool:
-    """Whether the key leaves this order open."""
+    """Tell whether the key leaves this order open."""
     if question.after is None:
         return len(ids) < 2
     at = {each: place for place, each in enumerate(ids)}
@@ -76,7 +76,7 @@ def _allowed(question: Order, ids: Sequence[str]) -> bool:
 
 
 def _as_true(question: Question, scenes: Sequence[Scene], keys: Sequence[Key]) -> bool:
-    """Whether the claims that name the key are true of the other key in every run."""
+    """Tell whether the claims that name the key are true of the other key in every run."""
     assert question.proof is not None
     named = [each.tree for each in question.proof.claims if any(each.names & {*k} for k in keys)]
     worlds = [{**scene.values, **key} for scene, key in zip(scenes, keys, strict=True)]

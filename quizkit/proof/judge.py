@@ -48,12 +48,12 @@ class Judged:
 
     @property
     def wanted(self) -> bool:
-        """Whether the key says it is true; wrong options and traps are to be refuted."""
+        """Tell whether the key says it is true; wrong options and traps are to be refuted."""
         return self.role not in ("refuted", "trap")
 
     @property
     def holds(self) -> bool:
-        """Whether it came out as the key says: true in every run, or refuted by one."""
+        """Tell whether it came out as the key says: true in every run, or refuted by one."""
         if "error" in self.truths or self.error:
             return False
         return ("false" not in self.truths) is self.wanted
@@ -69,7 +69,7 @@ class Judgement:
 
     @property
     def holds(self) -> bool:
-        """Whether the key stands."""
+        """Tell whether the key stands."""
         return not self.reason and all(claim.holds for claim in self.claims)
 
 
@@ -111,7 +111,7 @@ def statements(question: Question) -> Iterator[tuple[str, Role, Formula, Mapping
 def scope(
     question: Question, run: BoundRun, demo: Demo, replaced: Mapping[str, Formula] | None = None
 ) -> dict[str, Value]:
-    """What names mean in a claim: metrics, arguments, ranks, outcome, parameters, the key."""
+    """Map a claim's names to values: metrics, arguments, ranks, outcome, parameters, the key."""
     report = run.report
     defaults: dict[str, Scalar] = {name: p.default for name, p in demo.parameters.items()}
     values: dict[str, Value] = {**defaults, **report.args}
@@ -179,7 +179,7 @@ def _judged(
 def _rounding(
     claim: Formula, truth: bool, values: Mapping[str, Value], report: Report
 ) -> Text | None:
-    """What is wrong where a claim turns on whether a difference of 1e-15 is one, or nothing."""
+    """Return the fault of a claim that turns on whether a difference of 1e-15 is one, or None."""
     for name in sorted(claim.names & report.how.keys()):
         if report.how[name] != "compared" or name in report.floors:
             continue
@@ -202,7 +202,7 @@ def _rounding(
 
 
 def _unmeasured(question: Question, claim: Formula, runs: Sequence[BoundRun]) -> Text | None:
-    """Why a claim rests on nothing that was measured, or nothing."""
+    """Return why a claim rests on nothing that was measured, or None."""
     # How a run ended says something where a bug was planted; a healthy one has to finish anyway.
     if "outcome" in claim.names and question.proof and question.proof.broken:
         return None
@@ -214,7 +214,7 @@ def _unmeasured(question: Question, claim: Formula, runs: Sequence[BoundRun]) ->
 
 
 def _outcome(question: Question, report: Report, demo: Demo) -> str:
-    """Why the run did not end as declared, or nothing."""
+    """Say why the run did not end as declared, or nothing."""
     proof = question.proof
     assert proof is not None
     if proof.broken is not None:

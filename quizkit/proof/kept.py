@@ -19,7 +19,7 @@ def shipped(demos: Mapping[str, Demo]) -> Record:
 
 
 def falling_back(run: Runner, record: Record) -> Runner:
-    """Where nothing can be run, show what was recorded of such a run."""
+    """Wrap a runner to return what was recorded where nothing can be run."""
 
     def answer(wanted: Setting) -> Report:
         try:
@@ -35,7 +35,7 @@ def falling_back(run: Runner, record: Record) -> Runner:
 
 @contextmanager
 def remembered(demos: Mapping[str, Demo]) -> Generator[Record]:
-    """What this user's runs have shown; what is put into it meanwhile is kept for the next time."""
+    """Hold a record of this user's runs; what is put into it meanwhile is kept for next time."""
     folder = paths.cache_folder()
     # Without torch nothing was run by what runs would now be made with.
     kept = Record(folder and folder / "runs", demos, "cached", torch_version() or "none")
@@ -70,7 +70,7 @@ def _reads_a_file(wanted: Setting) -> bool:
 
 
 def is_sound(report: Report, demo: Demo) -> bool:
-    """Whether a run came out as its demo declares: all checks hold, or the planted bug shows."""
+    """Tell whether a run came out as its demo declares: all checks hold, or the bug shows."""
     if report.broken is None:
         return report.verdict == "pass"
     return report.shows(demo.breaks[report.broken].expect)

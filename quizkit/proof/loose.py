@@ -1,4 +1,4 @@
-"""What of a key hangs on nothing that was measured, although every claim is true.
+"""Find parts of a key that hang on nothing measured, although every claim is true.
 
 The recorded runs are held against the key again with their numbers changed. A number has to follow
 what was measured; an option, a point or a claim has to be false of some other report, and a wrong
@@ -24,7 +24,7 @@ _SENTINEL = ("index", "rank")
 
 
 def loose(question: Question, runs: Sequence[BoundRun], demo: Demo) -> Iterator[Text]:
-    """What is wrong with each part of a key that what was measured does not hold."""
+    """Yield what is wrong with each part of a key that what was measured does not hold."""
     scenes = [scene(question, run, demo) for run in runs]
     for place, role, claim, replaced in statements(question):
         if not replaced:
@@ -42,7 +42,7 @@ def loose(question: Question, runs: Sequence[BoundRun], demo: Demo) -> Iterator[
 
 
 def scene(question: Question, run: BoundRun, demo: Demo) -> Scene:
-    """What the names of a question's claims mean in a run, and which were measured."""
+    """Return what a question's claims mean by their names in a run, and which were measured."""
     how = run.report.how
     measured = {name for name in run.report.metrics if how.get(name) != "computed"}
     if question.proof and question.proof.broken:
@@ -93,7 +93,7 @@ def _order(question: Order, scenes: Sequence[Scene]) -> Iterator[Text]:
 
 
 def _decides(claim: ast.expr, swapped: Mapping[str, Value], run: Scene) -> bool:
-    """Whether the claim is true of this order here, and of the other one in another report."""
+    """Tell whether the claim is true of this order here, and of the other in another report."""
     other = {**run.values, **swapped}
     if truth_of(claim, other) is not False:
         return False

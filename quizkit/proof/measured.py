@@ -1,4 +1,4 @@
-"""What a run measured of a name of the key, read off the claims that hold it against a metric."""
+"""Find what a run measured of a key's name in claims that hold it against a metric."""
 
 import ast
 import math
@@ -74,7 +74,7 @@ def moments(
 def _compared(
     claims: Sequence[Formula], names: Mapping[str, Value], metrics: Collection[str]
 ) -> Iterator[Sides]:
-    """What claims say to be equal, where that is about something that was measured."""
+    """Yield what claims say to be equal, where that is about something that was measured."""
     for node in (node for claim in claims for node in ast.walk(claim.tree)):
         match node:
             case ast.Call(func=ast.Name(id="isclose"), args=[left, right, *_]):
@@ -103,7 +103,7 @@ def _part(whole: ast.expr, place: int) -> ast.expr:
 def _solved(
     name: str, side: ast.expr, other: ast.expr, names: Mapping[str, Value]
 ) -> Number | None:
-    """What the name would have to be for `side`, if that grows evenly with it, to equal `other`."""
+    """Solve `side` = `other` for the name; None unless `side` grows evenly with it."""
     if name not in _names(side) or name in _names(other):
         return None
     zero, one, two = (_value(side, {**names, name: each}) for each in (0, 1, 2))

@@ -1,4 +1,4 @@
-"""What is wrong with a proof, said in both languages: which claim, the numbers, what to do."""
+"""Say in both languages what is wrong with a proof: which claim, the numbers, what to do."""
 
 from collections.abc import Iterator, Mapping
 from typing import cast

@@ -117,7 +117,7 @@ class _Neutral(ast.NodeTransformer):
     def _says_something(
         self, parts: Sequence[ast.expr], rest: Sequence[ast.expr], neutral: int
     ) -> bool:
-        """Whether that these come to nothing is a finding, and not how they were written down."""
+        """Tell whether that these come to nothing is a finding, not how they were written."""
         measured = [part for part in parts if self._measured_in(part)]
         if not measured:
             return True
@@ -134,7 +134,7 @@ class _Neutral(ast.NodeTransformer):
         return not any(_is_law(part) for part in others)
 
     def _is_mixed(self, node: ast.AST) -> bool:
-        """Whether something is added to what was measured: `1 + error`."""
+        """Tell whether something is added to what was measured: `1 + error`."""
         match node:
             case ast.BinOp(left, ast.Add() | ast.Sub(), right):
                 return not (self._measured_in(left) and self._measured_in(right))
@@ -151,7 +151,7 @@ def _is_rounded(part: ast.expr) -> bool:
 
 
 def _is_law(part: ast.expr) -> bool:
-    """Whether a part that was not measured is more than a size: a sum, a figure, a number typed."""
+    """Tell whether an unmeasured part is more than a size: a sum, a figure, a number typed."""
     if isinstance(part, ast.Constant):
         return part.value not in _SIZES
     return any(isinstance(node, ast.Add | ast.Sub | ast.Call) for node in ast.walk(part))
@@ -171,7 +171,7 @@ def _is_neutral(
 
 
 def terms(node: ast.expr, sign: int) -> Iterator[Signed]:
-    """What is added and taken off in a sum."""
+    """Yield what is added and taken off in a sum."""
     match node:
         case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
             yield from terms(left, sign)
@@ -186,7 +186,7 @@ def terms(node: ast.expr, sign: int) -> Iterator[Signed]:
 
 
 def factors(node: ast.expr, sign: int) -> Iterator[Signed]:
-    """What is multiplied and divided in a product."""
+    """Yield what is multiplied and divided in a product."""
     match node:
         case ast.BinOp(left, ast.Mult() | ast.Div() as op, right):
             yield from factors(left, sign)

@@ -1,4 +1,4 @@
-"""Whether a number of the key follows what was measured, and no other number would do as well."""
+"""Test whether a key's number follows what was measured, and no other would do as well."""
 
 import ast
 import math
@@ -37,7 +37,7 @@ _ROUND = {"floor", "ceil", "round", "min", "max"}
 
 
 def loose_number(question: Question, name: str, scenes: Sequence[Scene]) -> Iterator[Text]:
-    """What is wrong with the claims that name one number of the key, or list of them."""
+    """Yield what is wrong with the claims that name one number of the key, or list of them."""
     assert question.proof is not None
     claims = [each.tree for each in question.proof.claims if name in each.names]
     exact = not isinstance(question, Cloze)
@@ -67,12 +67,12 @@ def loose_number(question: Question, name: str, scenes: Sequence[Scene]) -> Iter
 
 
 def _whole(rows: "Sequence[_Row]") -> bool:
-    """Whether the key is a whole number in every run: then between two of them is nothing."""
+    """Tell whether the key is a whole number in every run: between two of them is nothing."""
     return all(is_number(row.key) and float(row.key).is_integer() for row in rows)
 
 
 def _neutral(rows: "Sequence[_Row]") -> str:
-    """What was measured, if without it the rest of the claims would say the same."""
+    """Say what was measured, if without it the rest of the claims would say the same."""
     said = ""
     for row in rows:
         bare = without_neutral(row.parts, row.name, row.scene, [each.scene for each in rows])
@@ -121,7 +121,7 @@ class _Row:
         return None
 
     def follows(self, at: int) -> bool:
-        """Whether another number satisfies a part of the claims where another was measured."""
+        """Tell whether another number satisfies a part of the claims if another was measured."""
         return any(self._moves(part, at) or self._turns(part, at) for part in self.parts)
 
     def _moves(self, part: ast.expr, at: int) -> bool:
@@ -164,7 +164,7 @@ def _changes(value: Value, steps: Sequence[float], small: float) -> Iterator[Val
 
 
 def _is_smooth(part: ast.expr) -> bool:
-    """Whether what satisfies it moves a little where a measurement does."""
+    """Tell whether what satisfies it moves a little where a measurement does."""
     for node in ast.walk(part):
         match node:
             case ast.Call(ast.Name(name)) if name in _ROUND:
@@ -179,7 +179,7 @@ def _is_smooth(part: ast.expr) -> bool:
 
 
 def _is_coded(part: ast.expr) -> bool:
-    """Whether a truth is held against a truth: `(a < b) == (gap == 1)`."""
+    """Tell whether a truth is held against a truth: `(a < b) == (gap == 1)`."""
     match part:
         case ast.Compare(left, _, [right]):
             return judges(left) or judges(right)
@@ -188,7 +188,7 @@ def _is_coded(part: ast.expr) -> bool:
 
 
 def _solutions(claim: ast.expr, name: str, world: World, start: float = 1.0) -> Iterator[Value]:
-    """What the key would have to be for the sides of a comparison to be equal.
+    """Yield what the key would have to be for the sides of a comparison to be equal.
 
     `start`: where that is looked for, by what it is of the key.
     """
@@ -208,7 +208,7 @@ def _solutions(claim: ast.expr, name: str, world: World, start: float = 1.0) -> 
 
 
 def _alike(value: Value | None, key: Value) -> TypeGuard[Value]:
-    """Whether a value could be the key: a number for a number, as long a list for a list."""
+    """Tell whether a value could be the key: a number for a number, as long a list for a list."""
     if isinstance(value, list) and isinstance(key, list):
         return len(value) == len(key) and all(is_number(each) for each in value)
     return is_number(value) and is_number(key)

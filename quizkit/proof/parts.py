@@ -1,4 +1,4 @@
-"""How many parts of a key a run decides: `proved` alone means that it decides all of them."""
+"""Count the parts of a key that a run decides: `proved` alone means that it decides all."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Parts:
 
     @property
     def whole(self) -> bool:
-        """Whether none is left to be believed."""
+        """Tell whether none is left to be believed."""
         return self.proved == self.of
 
 

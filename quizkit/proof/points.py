@@ -1,4 +1,4 @@
-"""What a point or a reason says that another one has said, or the declared bug shows by itself."""
+"""Find points or reasons that say what another says, or the declared bug shows by itself."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ _TRIED = 60  # reports in which one is false, and in each of them others
 
 
 def loose_points(question: Question, scenes: Sequence[Scene]) -> Iterator[Text]:
-    """What is wrong with points whose claims are true, and prove nothing of their own."""
+    """Yield what is wrong with points whose claims are true, and prove nothing of their own."""
     claims = [
         (place, claim.tree)
         for place, role, claim, _ in statements(question)
@@ -33,7 +33,7 @@ def loose_points(question: Question, scenes: Sequence[Scene]) -> Iterator[Text]:
 
 
 def _apart(claim: ast.expr, other: ast.expr, scenes: Sequence[Scene]) -> bool:
-    """Whether some report makes the claim false and leaves the other one true."""
+    """Tell whether some report makes the claim false and leaves the other one true."""
     for scene in scenes:
         for found in islice(Search(scene).worlds(claim, False, scene.values), _TRIED):
             mended = islice(Search(scene).worlds(other, True, found), _TRIED)

@@ -40,7 +40,7 @@ Runner = Callable[[Setting], Report]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How one question's proof ended."""
+    """The end of one question's proof."""
 
     question: str
     status: Status
@@ -50,13 +50,13 @@ class Result:
 
     @property
     def origins(self) -> list[str]:
-        """Where the report of each run came from."""
+        """Return where the report of each run came from."""
         return [run.report.origin for run in self.judgement.runs] if self.judgement else []
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """What became of one question's changed keys, and where else the key does not hold."""
+    """The fate of one question's changed keys, and where else the key does not hold."""
 
     question: str
     killed: int
@@ -65,7 +65,7 @@ class Mutation:
 
     @property
     def wrong(self) -> int:
-        """How many findings there are."""
+        """Count the findings."""
         return len(self.survived) + len(self.elsewhere)
 
 
@@ -129,7 +129,7 @@ def distinct(
 
 
 def faults(question: Question, demos: Mapping[str, Demo]) -> list[str]:
-    """What is wrong with a proof, as far as that can be said without running it."""
+    """List what is wrong with a proof, as far as that can be said without running it."""
     return _unrunnable(question, demos) or [_line(each) for each in thin_proof(question)]
 
 
@@ -200,7 +200,7 @@ class Prover:
         return Mutation(question.id, killed, tuple(survived), elsewhere)
 
     def _elsewhere(self, question: Question) -> Iterator[Text]:
-        """Where the key does not hold: other regimes, conditions that nobody is told, draws."""
+        """Yield where the key does not hold: other regimes, conditions nobody is told, draws."""
         for regime in regimes(question, self.demos):
             if not self._holds(regime.question):
                 yield regime.what
@@ -215,7 +215,7 @@ class Prover:
                 yield each.what
 
     def _holds(self, question: Question) -> bool:
-        """Whether the proof holds of its runs, all of it; what cannot be run does not."""
+        """Tell whether the proof holds of its runs, all of it; what cannot be run does not."""
         try:
             return self._judge(question, list(self._runs(question))).holds
         except (FormulaError, QuizkitError):
@@ -242,7 +242,7 @@ class Prover:
                 yield both("prove.symptom", place=place, others=", ".join(tried))
 
     def _stands(self, question: Question) -> bool | None:
-        """Whether what the key says is true of other runs, or None where they say nothing.
+        """Tell if what the key says is true of other runs, or None where they say nothing.
 
         What is claimed beside the key goes by the numbers of the proof's own runs.
         """
@@ -313,7 +313,7 @@ class Prover:
         return view(question, bindings, own, report, self.demos[question.proof.demo])
 
     def _changed(self, question: Question) -> list[str]:
-        """What of the evidence a run does not show any more."""
+        """List the evidence that a run does not show any more."""
         if question.evidence is None:
             return []
         return differs(question, self.demos[question.evidence.demo], self._report)

@@ -1,4 +1,4 @@
-"""Where two sides of a comparison meet: the number that a claim would be true of."""
+"""Find where two sides of a comparison meet: the number that a claim would be true of."""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -10,7 +10,7 @@ _GRID = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.8, 1.0, 1.3, 2.0, 4.0, 10.0, 100.0
 
 
 def roots(gap: Gap, start: float) -> Iterator[float]:
-    """Where the gap closes, looked for from `start`; what is near a whole number first as one."""
+    """Yield where the gap closes, searched from `start`; near a whole number, that one first."""
     root = _secant(gap, start, start * 1.25 if start else 1.0)
     if root is None:
         tried = [(start or 1.0) * by for by in _GRID]

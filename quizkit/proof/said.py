@@ -1,4 +1,4 @@
-"""What a proof says, in both languages at once: whoever shows it picks one."""
+"""Say what a proof says, in both languages at once: whoever shows it picks one."""
 
 from quizkit.bank.model import Text
 from quizkit.words import say
@@ -15,5 +15,5 @@ def both(key: str, **values: object) -> Text:
 
 
 def plain(text: str) -> Text:
-    """What reads the same in both languages: the words of an error, a place and a rule."""
+    """Return a text that is the same in both languages: words of an error, a place, a rule."""
     return Text(text, text)

@@ -1,4 +1,4 @@
-"""Which runs a question's key hangs on: one setting for each row of `at`."""
+"""Find the runs a question's key hangs on: one setting for each row of `at`."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ Bindings = Mapping[str, Number]
 
 
 def rows(question: Question) -> Sequence[Bindings]:
-    """What the proof's free names are bound to, run by run."""
+    """Return what the proof's free names are bound to, run by run."""
     proof = _proof(question)
     return proof.at or ({},)
 
@@ -33,7 +33,7 @@ def taken(question: Question) -> frozenset[str]:
 
 
 def own_draw(question: Question, drawn: Bindings) -> bool:
-    """Whether the learner's own numbers are run as they are: small enough, or listed in `at`."""
+    """Tell if the learner's own numbers are run as they are: small enough, or listed in `at`."""
     proof = _proof(question)
     if not isinstance(question, Numeric):
         return False

@@ -1,4 +1,4 @@
-"""What would have been seen if an answer held, and what was: a sentence with the run's numbers.
+"""Say what would have been seen if an answer held, and what was, with the run's numbers.
 
 Authors write it as `shows` beside a claim: `if so 2,176 B would be sent; {sent[0]} were`. In braces
 stands a formula over the names of the proof. Of traps, gaps and steps the sentence is made here.

@@ -1,4 +1,4 @@
-"""What can be said about a proof without running it: every name it uses exists."""
+"""Check what can be said about a proof without running it: every name it uses exists."""
 
 from collections.abc import Iterator, Mapping
 
@@ -126,7 +126,7 @@ def _names(question: Question, demo: Demo, proof: Proof) -> Iterator[Rule]:
 
 
 def _when(question: Question, proof: Proof) -> Iterator[Rule]:
-    """What would keep `when` from being decided for a draw."""
+    """Yield what would keep `when` from being decided for a draw."""
     if proof.when is None:
         return
     if not isinstance(question, Numeric):

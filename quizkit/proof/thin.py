@@ -1,4 +1,4 @@
-"""What a proof leaves unproved, as far as that can be seen without running it."""
+"""Find what a proof leaves unproved, as far as that can be seen without running it."""
 
 import ast
 import re

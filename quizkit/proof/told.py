@@ -1,4 +1,4 @@
-"""What a question tells the learner, as one English text: the words its conditions must be in."""
+"""Gather what a question tells the learner into one English text: its conditions' words."""
 
 from quizkit.bank.model import Choice, Cloze, Essay, Order, Question
 

@@ -84,7 +84,7 @@ def _compared(triple: Triple, report: Report | QuizkitError) -> Compared:
 
 
 def _metrics(report: Report) -> dict[str, Value]:
-    """What was measured; what a run only computed would be a formula held against itself."""
+    """Return what was measured; a computed value would be a formula held against itself."""
     return {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in report.metrics.items()

@@ -33,7 +33,7 @@ class Undrawn:
 
     @property
     def what(self) -> Text:
-        """What to do about a key that does not hold there."""
+        """Say what to do about a key that does not hold there."""
         said = ", ".join(f"{name}={value:g}" for name, value in self.drawn.items())
         return both("prove.undrawn", drawn=said)
 
@@ -83,7 +83,7 @@ def _is_size(value: object) -> bool:
 
 
 def _fits(wanted: Setting, run: list[Setting]) -> bool:
-    """Whether it is not much larger than what the rows ask for."""
+    """Tell whether it is not much larger than what the rows ask for."""
     if wanted.ranks > max(_RANKS, *(each.ranks for each in run)):
         return False
     for name, value in wanted.args:

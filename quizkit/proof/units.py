@@ -44,7 +44,7 @@ def _one(unit: re.Pattern[str], said: str) -> str:
 
 
 def _sizes(formula: ast.expr) -> tuple[bool, bool]:
-    """Whether a formula goes by powers of 1024, and of 1000."""
+    """Tell whether a formula goes by powers of 1024, and of 1000."""
     values = {each.value for each in ast.walk(formula) if isinstance(each, ast.Constant)}
     values |= {
         each.left.value**each.right.value

@@ -36,7 +36,7 @@ class Unsaid:
 
     @property
     def what(self) -> Text:
-        """What to do about a key that hangs on it."""
+        """Say what to do about a key that hangs on it."""
         shown = str(self.value).lower() if isinstance(self.value, bool) else self.value
         return both("prove.unsaid", name=self.name, value=shown)
 
@@ -91,7 +91,7 @@ def _ranks(question: Question, first: Proof, words: str) -> Iterator[Unsaid]:
 
 
 def _is_price(parameter: Parameter) -> bool:
-    """Whether it is a time, a price or a spread, or something that is left out by default."""
+    """Tell whether it is a time, a price or a spread, or something left out by default."""
     return parameter.kind == "float" or (parameter.kind == "int" and parameter.default == 0)
 
 

@@ -1,4 +1,4 @@
-"""What the rows of `at` leave untried, although the learner is asked about it.
+"""Find what the rows of `at` leave untried, although the learner is asked about it.
 
 A law is proved where it was run. What is the same in every row could be any other number there,
 and a case that no row is in could be any other law.
@@ -38,7 +38,7 @@ def untried(question: Numeric, proof: Proof) -> Iterator[Rule]:
 
 
 def _fixed(question: Numeric, proof: Proof, drawn: Sequence[Row]) -> Iterator[Rule]:
-    """What comes to one number in every row, and to others where a learner is asked."""
+    """Yield what comes to one number in every row, and to others where a learner is asked."""
     places = [("`answer`", question.answer.tree)]
     places += [("a claim", each.tree) for each in proof.claims if "answer" in each.names]
     found = set[str]()
@@ -116,7 +116,7 @@ def _branches(question: Numeric, proof: Proof, drawn: Sequence[Row]) -> Iterator
 
 
 def _taken(answer: ast.expr, numbers: Row) -> Iterator[tuple[str, str]]:
-    """What decides on a case in `answer`, and which case that is."""
+    """Yield what decides on a case in `answer`, and which case that is."""
     for node in ast.walk(answer):
         match node:
             case ast.IfExp(test):

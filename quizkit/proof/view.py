@@ -19,7 +19,7 @@ from quizkit.proof.shows import generated, written
 
 @dataclass(frozen=True, slots=True)
 class ProofView:
-    """What `bindings` bound (the learner's own draw if `own`), what came back, what it decides.
+    """A proof to show: what `bindings` bound (the own draw if `own`), the report, what it decides.
 
     `measured` is the run's value of the number (or list) that was asked, where claims compare one
     with `answer`; `keyed` is the same of each gap, and of each step of an order. `values` are the
@@ -50,11 +50,11 @@ class ProofView:
 
     @property
     def holds(self) -> bool:
-        """Whether the key stands in this run; what only another run refutes does not count."""
+        """Tell whether the key stands in this run; what only another run refutes does not count."""
         return not self.judgement.reason and all(c.holds for c in self.claims if c.wanted)
 
     def lets_stand(self, given: object) -> int:
-        """How many of the options that were picked this run does not decide.
+        """Count the options that were picked and this run does not decide.
 
         That is a wrong one it does not refute, or a right one it does not test.
         """
@@ -104,7 +104,7 @@ def view(
 def _keyed(
     question: Question, claims: Sequence[Formula], names: Mapping[str, Value], report: Report
 ) -> Mapping[str, Value]:
-    """What the run measured of what the learner filled in, or put in order."""
+    """Return what the run measured of what the learner filled in, or put in order."""
     match question:
         case Cloze(gaps=gaps):
             numbers = [name for name, gap in gaps.items() if _is_number(gap)]
@@ -117,7 +117,7 @@ def _keyed(
 
 
 def _is_number(gap: Gap) -> bool:
-    """Whether a number is to be filled in; a claim may also count words, as 1 and 2."""
+    """Tell if a number is to be filled in; a claim may also count words, as 1 and 2."""
     try:
         return is_number(parse(gap.answer.en)({}))
     except FormulaError:
@@ -125,7 +125,7 @@ def _is_number(gap: Gap) -> bool:
 
 
 def _is_excused(claim: Formula, names: Mapping[str, Value], metrics: set[str]) -> bool:
-    """Whether a claim is true by what was set, before anything that was measured is looked at."""
+    """Tell whether a claim is true by what was set, before anything measured is looked at."""
     if not (isinstance(claim.tree, ast.BoolOp) and isinstance(claim.tree.op, ast.Or)):
         return False
     for part in (parse(ast.unparse(each)) for each in claim.tree.values):

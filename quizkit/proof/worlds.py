@@ -1,4 +1,4 @@
-"""What a run might have measured instead: the same report with numbers changed.
+"""Try what a run might have measured instead: the same report with numbers changed.
 
 A claim that no such report would make false says nothing; so does a wrong option's claim that none
 would make true. What a run cannot measure is not tried: a count stays 0 or more.
@@ -48,7 +48,7 @@ def names_of(node: ast.AST) -> frozenset[str]:
 
 
 def value_of(node: ast.expr, world: World) -> Value | None:
-    """What a part comes to, or None where it has no value."""
+    """Return what a part comes to, or None where it has no value."""
     try:
         return Formula("", frozenset(), node)(world)
     except FormulaError:
@@ -56,7 +56,7 @@ def value_of(node: ast.expr, world: World) -> Value | None:
 
 
 def truth_of(node: ast.expr, world: World) -> bool | None:
-    """Whether a part is true, or None where it cannot be said."""
+    """Tell whether a part is true, or None where it cannot be said."""
     value = value_of(node, world)
     return value if isinstance(value, bool) else None
 
@@ -204,7 +204,7 @@ class Search:
                         yield {**world, name: value}
 
     def _is_far(self, found: World) -> bool:
-        """Whether a measurement is out of all proportion to what it was."""
+        """Tell whether a measurement is out of all proportion to what it was."""
         changed = [
             name for name in self.scene.measured if found[name] is not self.scene.values[name]
         ]
@@ -221,7 +221,7 @@ class Search:
         return False
 
     def _possible(self, name: str, value: Value, before: Value) -> bool:
-        """Whether a run could have measured it: what is counted is never below 0."""
+        """Tell whether a run could have measured it: what is counted is never below 0."""
         if isinstance(value, str):
             return False
         signed = any(is_number(each) and each < 0 for each in _listed(before))
@@ -241,7 +241,7 @@ def _placed(before: Sequence[Number | bool], at: int) -> Callable[[float], Value
 
 
 def sides(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What is compared with what in a part."""
+    """Yield the pairs that are compared in a part."""
     for each in ast.walk(node):
         match each:
             case ast.Compare(left, _, rights):
@@ -255,7 +255,7 @@ def sides(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def judges(node: ast.expr) -> bool:
-    """Whether a part is a truth value."""
+    """Tell whether a part is a truth value."""
     match node:
         case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
             return True
@@ -270,7 +270,7 @@ def judges(node: ast.expr) -> bool:
 def gap(
     left: ast.expr, right: ast.expr, world: World, name: str, way: Callable[[float], Value]
 ) -> Gap:
-    """How far two sides are apart, as a function of what `way` makes of one name's value."""
+    """Return how far two sides are apart, as a function of what `way` makes of a name's value."""
 
     def between(x: float) -> float | None:
         there = {**world, name: way(x)}
