@@ -75,7 +75,7 @@ def _asked(question: Question) -> Iterator[Text]:
 
 
 def _words(text: str) -> int:
-    """How many there are; a formula is one, and code none: it is looked at."""
+    """Count the words; a formula is one, and code none: it is looked at."""
     return length(_FORMULA.sub(" formula ", _FENCE.sub("", text)))
 
 

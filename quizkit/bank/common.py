@@ -24,7 +24,7 @@ class Covered:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing of it is left open."""
+        """Tell whether nothing of it is left open."""
         return all(self.parts.values())
 
 
@@ -36,7 +36,7 @@ def common_questions(folder: Path, problems: list[Problem]) -> Mapping[str, Comm
 def coverage(
     common: Mapping[str, CommonQuestion], questions: Iterable[Listed]
 ) -> dict[str, Covered]:
-    """What these questions answer of each common one."""
+    """Return what these questions answer of each common one."""
     stating: dict[str, list[str]] = {}
     for question in questions:
         for name in dict.fromkeys([*question.covers, *(_whole(each) for each in question.covers)]):
@@ -56,7 +56,7 @@ def _whole(part: str) -> str:
 
 
 def cover_problems(question: Question, common: Mapping[str, CommonQuestion]) -> Iterator[Rule]:
-    """What `covers` names that is not there, or that the question does not state."""
+    """Yield what `covers` names that is not there, or that the question does not state."""
     for place, name in covers_of(question):
         whole, dot, part = name.partition(".")
         if whole not in common:

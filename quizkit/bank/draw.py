@@ -27,7 +27,7 @@ def draws(question: Numeric) -> Iterator[dict[str, Number]]:
 
 
 def fits(question: Numeric, drawn: Mapping[str, Number]) -> bool:
-    """Whether `where` lets a draw through. Raises FormulaError where it cannot tell."""
+    """Tell whether `where` lets a draw through. Raises FormulaError where it cannot tell."""
     try:
         return question.where is None or question.where.truth(dict(drawn))
     except FormulaError as error:
@@ -51,7 +51,7 @@ def draw(question: Numeric, seed: int) -> dict[str, Number]:
 
 
 def number_of_draws(question: Numeric) -> int:
-    """How many combinations there are before `where`."""
+    """Count the combinations there are before `where`."""
     return math.prod(len(values) for values in question.params.values())
 
 

@@ -1,4 +1,4 @@
-"""What choosing a question takes to know of it, without the question itself."""
+"""The facts that choosing a question takes, without the question itself."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What was recorded of an incident: a file beside its question, sealed with a digest.
+"""Read what was recorded of an incident: a file beside its question, sealed with a digest.
 
 `quizkit bank evidence --write` makes it out of a run. Nobody types it: lint compares the digest.
 """
@@ -28,7 +28,7 @@ def sealed(evidence: Evidence, exhibits: Sequence[Exhibit]) -> str:
 
 
 def exhibits_in(path: Path) -> tuple[Exhibit, ...]:
-    """What is recorded there; nothing where there is no such file, or it cannot be read."""
+    """Return what is recorded there; nothing if there is no such file or it cannot be read."""
     body = _body(path)
     _, *parts = _PART.split(body) if body else [""]
     pairs = zip(parts[::2], parts[1::2], strict=True)
@@ -36,7 +36,7 @@ def exhibits_in(path: Path) -> tuple[Exhibit, ...]:
 
 
 def broken_seal(path: Path, evidence: Evidence) -> str:
-    """What is wrong with the file, or nothing."""
+    """Say what is wrong with the file, or nothing."""
     if not path.is_file():
         return "nothing is recorded yet"
     body = _body(path)

@@ -129,7 +129,7 @@ def _shown(node: ast.AST) -> str:
 
 
 def _keywords(name: str) -> Collection[str]:
-    """What a function takes by keyword. Raises FormulaError where there is no such function."""
+    """Return a function's keywords. Raises FormulaError where there is no such function."""
     if name in FUNCTIONS:
         return ("rel", "abs") if name == "isclose" else ()
     if found := sheets.find(name):

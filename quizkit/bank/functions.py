@@ -11,12 +11,12 @@ MOST_DIGITS = 300  # to round to; a float has no more on either side of the poin
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether it is a number; a truth value is not one."""
+    """Tell whether it is a number; a truth value is not one."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def kind_of(value: Value) -> str:
-    """What it is, for messages."""
+    """Say what a value is, for messages."""
     if isinstance(value, bool):
         return "a truth value"
     if isinstance(value, list):
@@ -78,7 +78,7 @@ def _any(value: Value) -> bool:
 
 
 def _all_equal(items: Value, *wanted: Value) -> bool:
-    """Whether all elements are `wanted`, or without it all the same."""
+    """Tell whether all elements are `wanted`, or without it all the same."""
     if not isinstance(items, list) or not items or len(wanted) > 1:
         raise ValueError("needs a list with something in it, and at most one value")
     value = wanted[0] if wanted else items[0]

@@ -116,7 +116,7 @@ class Index:
 
     @_twice
     def knows(self, name: str) -> bool:
-        """Whether there is a line for it."""
+        """Tell whether there is a line for it."""
         return bool(self._db.execute("select 1 from entries where id = ?", (name,)).fetchone())
 
     @_twice
@@ -162,7 +162,7 @@ class Index:
 
     @_twice
     def problems(self, topics: Iterable[str] | None = None) -> list[Problem]:
-        """What is wrong with the files of these topics, or of all."""
+        """List what is wrong with the files of these topics, or of all."""
         rows = self._db.execute("select topic, problems from files where problems <> '[]'")
         wanted = None if topics is None else {*topics}
         found = [text for topic, text in rows if wanted is None or topic in wanted]
@@ -170,7 +170,7 @@ class Index:
 
     @_twice
     def listed(self, names: Iterable[str]) -> list[Listed]:
-        """What lists say of these questions, in this order."""
+        """Return what lists say of these questions, in this order."""
         query = "select row from texts where id = ?"
         found = (self._db.execute(query, (name,)).fetchone() for name in names)
         return [_listed(json.loads(row[0])) for row in found if row]
@@ -337,7 +337,7 @@ def _topic(slug: str, note: Mapping[str, Any] | None) -> Topic:
 
 
 def _is_text(name: str) -> bool:
-    """Whether it can be looked for at all: bytes of a command line may be no text."""
+    """Tell whether it can be looked for at all: bytes of a command line may be no text."""
     return name.isprintable()  # a NUL and half a character are not
 
 

@@ -37,7 +37,7 @@ _TABLES = (
 
 
 def _maker() -> str:
-    """Which code wrote the lines: in a checkout the reader changes without a new version."""
+    """Name the code that wrote the lines: a checkout's reader changes without a new version."""
     sources = Path(__file__).parent.glob("*.py")
     return f"{__version__}:{RECIPE}:{max(path.stat().st_mtime_ns for path in sources)}"
 
@@ -64,7 +64,7 @@ def discard(folder: Path, cache: Path | None) -> None:
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether the file itself is to blame, and not where it lies or who else has it open."""
+    """Tell whether the file itself is to blame, not where it lies or who else has it open."""
     if not isinstance(error, sqlite3.Error):
         return isinstance(error, (ValueError, TypeError, LookupError))  # a line that is none
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF not in _OUTSIDE

@@ -1,4 +1,4 @@
-"""What a reader of either language would stumble over: the two must say the same, and naturally."""
+"""Find what readers would stumble over: the two languages must say the same, and naturally."""
 
 import re
 from collections.abc import Iterator, Mapping

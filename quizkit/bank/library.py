@@ -49,11 +49,11 @@ class Library:
         return {name: each for index in self._indexes for name, each in index.retired().items()}
 
     def problems(self, topics: Collection[str] | None = None) -> list[Problem]:
-        """What is wrong with the files."""
+        """List what is wrong with the files of these topics, or of all."""
         return [problem for index in self._indexes for problem in index.problems(topics)]
 
     def listed(self, names: Iterable[str]) -> list[Listed]:
-        """What lists say of these questions, in this order."""
+        """Return what lists say of these questions, in this order."""
         wanted = [*names]
         found = {row.id: row for index in self._indexes for row in index.listed(wanted)}
         return [found[name] for name in wanted if name in found]

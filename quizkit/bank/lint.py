@@ -1,4 +1,4 @@
-"""What a careful editor would say of a bank: rules that no single field's type can hold."""
+"""Find what a careful editor would object to: rules that no single field's type can hold."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -221,7 +221,7 @@ def _numeric(question: Numeric) -> Iterator[Rule]:
 
 
 def _twin_traps(question: Numeric) -> Iterator[Rule]:
-    """Where two slips lead to one number, nobody can tell which of them was made."""
+    """Yield slips that lead to one number: nobody can tell which of them was made."""
     if number_of_draws(question) > MOST_DRAWS:
         return
     try:
@@ -267,7 +267,7 @@ def _warnings(question: Question) -> Iterator[Rule]:
 
 
 def _patterns(bank: Bank) -> Iterator[str]:
-    """What would let a learner guess without knowing."""
+    """Yield what would let a learner guess without knowing."""
     single = [q for q in bank.questions.values() if isinstance(q, Choice) and not q.several]
     if len(single) < ENOUGH:
         return

@@ -1,4 +1,4 @@
-"""What a list says of a question."""
+"""The facts that a list says of a question."""
 
 from dataclasses import dataclass
 

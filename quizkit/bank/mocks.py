@@ -58,7 +58,7 @@ class Station:
 
 @dataclass(frozen=True, kw_only=True)
 class Probe(Station):
-    """What the interviewer asks after an answer of which something is true."""
+    """A question the interviewer asks after an answer of which something is true."""
 
     when: Formula = field(metadata={"key": "if"})
 
@@ -108,7 +108,7 @@ class Script:
         yield from below(self.stations, "stations")
 
     def question(self, station: Station, questions: Mapping[str, Question]) -> Question:
-        """What the station asks: a question of the bank, or its own."""
+        """Return what the station asks: a question of the bank, or its own."""
         if station.essay is None:
             return questions[str(station.ask)]
         essay = station.essay
@@ -179,7 +179,7 @@ def unasked(script: Script, bank: Bank) -> Iterator[Rule]:
 
 
 def _undecided(when: Formula, known: list[str]) -> Iterator[str]:
-    """Why a condition is neither true nor false of an answer that showed nothing, or everything."""
+    """Yield why a condition is undecided of an answer that showed nothing, or everything."""
     for shown in (False, True):
         values: dict[str, Value] = dict.fromkeys(known, shown)
         values |= {"wrong": not shown, "score": float(shown)}
@@ -191,7 +191,7 @@ def _undecided(when: Formula, known: list[str]) -> Iterator[str]:
 
 
 def _points(question: Question) -> dict[str, RubricPoint | Veto]:
-    """What an answer to the question may show, by the names that conditions use."""
+    """Map the names that conditions use to what an answer to the question may show."""
     if not isinstance(question, Essay):
         return {}
     points = {f"point{n}": point for n, point in enumerate(question.rubric, start=1)}

@@ -1,4 +1,4 @@
-"""What a question is. Nouns only: nothing here reads, prints or grades.
+"""The nouns of a question: nothing here reads, prints or grades.
 
 A field's type says what its YAML must be (see `reader`); `field(metadata={"key": ...})` names a key
 that Python cannot spell. Words come in pairs; the logic is written once, so that the languages
@@ -64,7 +64,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What belongs in one gap of a `cloze`; `value` is what its name means in claims."""
+    """The answer to one gap of a `cloze`; `value` is what its name means in claims."""
 
     answer: Text
     also: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class Veto:
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """What an interviewer would ask next."""
+    """A question that an interviewer would ask next."""
 
     ask: str
     when: When = field(default="always", metadata={"key": "if"})
@@ -125,7 +125,7 @@ Shown = Literal["stacks", "timings", "curve", "bytes", "log"]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What an engineer would see of an incident: which run it is recorded of, and what of it."""
+    """An incident as an engineer would see it: which run it is recorded of, and what of it."""
 
     demo: str
     show: tuple[Shown, ...]
@@ -144,7 +144,7 @@ class Exhibit:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What every kind has. `id` is its path under the bank; `digest` says which edition it is.
+    """The fields of every kind. `id` is its path under the bank; `digest` says which edition it is.
 
     `core` questions are met first; `assume` are conditions, in words or by a name; `usual` has the
     words of those with a name. `exhibits` are what was recorded for `evidence`.
@@ -266,7 +266,7 @@ KINDS: Mapping[Kind, type[Question]] = {
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """What follows a paragraph: the question asked, and a picture drawn from a kept run.
+    """The question asked after a paragraph, and a picture drawn from a kept run.
 
     `run` is the question whose proof made the run (with its topic, if that is another one),
     `schedule` the timeline of it that is shown, or the title of another of its pictures.
@@ -304,7 +304,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """Why a question is gone, and which one to take instead."""
+    """The reason that a question is gone, and which one to take instead."""
 
     reason: Text
     see: str

@@ -1,4 +1,4 @@
-r"""Where a drawn number goes in a text: `{p}`. A formula's braces are no place: `\frac{p}{m}`."""
+r"""Places for drawn numbers in a text: `{p}`. A formula's braces are none: `\frac{p}{m}`."""
 
 import re
 from collections.abc import Callable
@@ -18,5 +18,5 @@ def put(text: str, shown: Callable[[str], str | None]) -> str:
 
 
 def places(text: str) -> set[str]:
-    """What stands in its places: names, or formulas."""
+    """Return the names or formulas that stand in a text's places."""
     return {name for name in _PLACE.findall(text) if name}

@@ -77,7 +77,7 @@ def topic_slugs(folder: Path) -> list[str]:
 
 
 def is_ours(name: str) -> bool:
-    """Whether a file of that name is to be read; an editor's locks and a Mac's shadows are not."""
+    """Tell if a file of that name is to be read; an editor's locks, a Mac's shadows are not."""
     return name.endswith(".yaml") and not name.startswith(".")
 
 
@@ -175,7 +175,7 @@ def read_myths(folder: Path, slug: str, problems: list[Problem]) -> Mapping[str,
 
 
 def read_file(folder: Path, name: str, problems: list[Problem], noun: Any, **given: object) -> Any:
-    """What a file of the bank holds, or None where it is not there or cannot be read."""
+    """Read a file of the bank; None where it is not there or cannot be read."""
     if not (folder / name).is_file():
         return None
 

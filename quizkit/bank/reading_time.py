@@ -1,4 +1,4 @@
-"""How long a question takes to read, in each language: what is asked, and what is told after it."""
+"""Estimate how long a question takes to read, in each language: asked, and told after it."""
 
 import re
 

@@ -21,7 +21,7 @@ def read_retired(folder: Path, problems: list[Problem]) -> Mapping[str, Retired]
 
 
 def retired_problems(folder: Path, questions: Mapping[str, Question]) -> Iterator[Problem]:
-    """What is wrong with ids that can be read, held against the questions that are asked."""
+    """Yield what is wrong with retired ids, held against the questions that are asked."""
     retired, lines = _read(folder, lambda _line, _message: None)
     names = [*retired]
     for place, (name, gone) in enumerate(retired.items()):
@@ -42,7 +42,7 @@ def retired_problems(folder: Path, questions: Mapping[str, Question]) -> Iterato
 def no_question(
     name: str, questions: Mapping[str, Question], retired: Mapping[str, Retired]
 ) -> str:
-    """What to tell an author who names a question that is not there."""
+    """Return what to tell an author who names a question that is not there."""
     if gone := retired.get(name):
         return f"`{name}` is retired ({gone.reason.en.rstrip('.')}); name `{gone.see}` instead"
     return unknown("question", name, questions)

@@ -1,4 +1,4 @@
-"""What a question must fulfil to be asked at all, beyond the types of its fields."""
+"""Check what a question must fulfil to be asked at all, beyond the types of its fields."""
 
 import re
 from collections.abc import Iterator

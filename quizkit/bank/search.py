@@ -1,4 +1,4 @@
-"""What of a question is searched: any words in either language, two Chinese characters are enough.
+"""Gather what is searched of a question: words of either language, two Chinese characters do.
 
 Plain containment, without regard to case or width: Chinese has no spaces to split at.
 """
@@ -15,7 +15,7 @@ def words(wanted: str) -> list[str]:
 
 
 def searched(question: Question) -> tuple[str, str]:
-    """Where a word weighs most (id, tags and prompt), and all that is searched."""
+    """Return where a word weighs most (id, tags and prompt), and all that is searched."""
     texts = {place: f"{text.zh} {text.en}" for place, text in texts_of(question)}
     front = folded(f"{question.id} {' '.join(question.tags)} {texts.pop('prompt')}")
     return front, f"{front} {folded(' '.join(texts.values()))}"
