@@ -41,7 +41,7 @@ class Cancelled(KeyboardInterrupt):
 
 
 def has_torch() -> bool:
-    """Whether demos can run here, without the second that importing torch takes."""
+    """Tell whether demos can run here, without the second that importing torch takes."""
     return find_spec("torch") is not None
 
 
@@ -214,7 +214,7 @@ class _Child:
             self._process.stdin.flush()
 
     def has_died(self) -> bool:
-        """Whether the process has ended by now, even if the listener has not heard of it yet."""
+        """Tell whether the process has ended, even if the listener has not heard of it yet."""
         # Looking must not collect the process: until then its number is nobody else's.
         look = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return self.gone or os.waitid(os.P_PID, self._process.pid, look) is not None

@@ -1,4 +1,4 @@
-"""What demos there are. A demo is read, never imported, so that a list of them needs no torch."""
+"""List the demos. A demo is read, never imported, so that a list of them needs no torch."""
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache

@@ -1,4 +1,4 @@
-"""What a run's numbers depend on: the demo's file, what it imports, the bench; and torch."""
+"""Digest what a run's numbers depend on: the demo's file, its imports, the bench; and torch."""
 
 import re
 from functools import cache

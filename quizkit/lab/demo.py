@@ -1,4 +1,4 @@
-"""What a demo says of itself. Nouns only: `source` reads them out of a file."""
+"""Nouns for what a demo says of itself: `source` reads them out of a file."""
 
 import re
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ class Parameter:
 
     @property
     def wanted(self) -> str:
-        """What stands after the option."""
+        """The placeholder that stands after the option."""
         return "|".join(self.choices) or {"int": "N", "float": "X", "str": "TEXT"}.get(
             self.kind, ""
         )
@@ -92,7 +92,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What one demo file says of itself. `story` is its source up to BREAKS: where bugs go.
+    """A demo as its file tells of it. `story` is its source up to BREAKS: where bugs go.
 
     `regime` names the parameters that change what a metric means, `varies` the metrics that the
     same run measures otherwise next time: seconds, and what the demo says hangs on them.
@@ -119,7 +119,7 @@ class Demo:
 
     @property
     def timed(self) -> bool:
-        """Whether it reads a real clock: what runs beside it would show in its numbers."""
+        """Tell whether it reads a real clock: what runs beside it would show in its numbers."""
         return _CLOCK.search(self.source) is not None
 
     def planted(self, broken: str | None) -> str:

@@ -1,4 +1,4 @@
-"""What this machine offers to demos, asked of a child process: torch never comes in here."""
+"""Ask a child process what this machine offers to demos: torch never comes in here."""
 
 import json
 import os

@@ -14,7 +14,7 @@ _MOST = 8
 
 
 def lanes_for(runs: int) -> int:
-    """How many benches so many runs are worth: one more than cores, since ranks wait a lot."""
+    """Return how many benches these runs are worth: one more than cores, as ranks wait a lot."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return max(1, min((cores or 1) + 1, _MOST, runs // _WORTH))
 

@@ -18,7 +18,7 @@ class Stair:
 
 @dataclass(frozen=True, slots=True)
 class Staircase:
-    """What was kept at each step, and of which parts it consists."""
+    """The amounts kept at each step, and the parts they consist of."""
 
     kind: Literal["staircase"]
     title: str
@@ -29,7 +29,7 @@ class Staircase:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """How much each rank (a row) sent to each rank; `node` ranks are a node, 0 if none are."""
+    """The amounts each rank (a row) sent to each; `node` ranks are a node, 0 if none are."""
 
     kind: Literal["messages"]
     title: str

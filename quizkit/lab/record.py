@@ -32,7 +32,7 @@ Line = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What the runs of one file have in common: what the code was, and where it ran."""
+    """The facts that the runs of one file share: what the code was, and where it ran."""
 
     content: str
     torch: str
@@ -74,7 +74,7 @@ class Record:
         self._reading = Lock()  # several runs may be under way at once
 
     def __contains__(self, setting: Setting) -> bool:
-        """Whether there is a line for such a run; only `get` knows whether it can be read."""
+        """Tell whether there is a line for such a run; only `get` knows if it can be read."""
         demo = self.demos[setting.demo]
         return _key(demo.filled(setting)) in self._file(demo).runs
 
@@ -127,7 +127,7 @@ class Record:
                 file.changed = False
 
     def made(self, name: str) -> Made | None:
-        """Where the runs of a demo were made, whether or not they still count."""
+        """Return where the runs of a demo were made, whether or not they still count."""
         head, _ = self._lines(name)
         return _made(head) if head else None
 
@@ -152,7 +152,7 @@ class Record:
         return file
 
     def _now(self, file: _File) -> Made | None:
-        """How a run would be made now, or None where only a run can tell."""
+        """Return how a run would be made now, or None where only a run can tell."""
         if self._torch is None or gpu_here():
             return None
         start = "fork" if sys.platform == "linux" else "spawn"
@@ -190,7 +190,7 @@ def _forget_unused(file: _File) -> None:
 
 
 def gpu_here() -> bool:
-    """Whether a driver shows a GPU (NVIDIA's, WSL's or AMD's): what runs on it, torch would say."""
+    """Tell if a driver shows a GPU (NVIDIA's, WSL's, AMD's): what runs on it, torch would say."""
     return any(Path(each).exists() for each in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
 
 
@@ -217,7 +217,7 @@ def _json(value: object) -> str:
 
 
 def _line(report: Report) -> Line:
-    """What one run adds to its file. Of whose machine it was nothing is left."""
+    """Return what one run adds to its file. Of whose machine it was nothing is left."""
     said = replace(report, error=_nameless(report)).to_json()
     timeline = said["timeline"]
     for kept in ("events", "hops"):
@@ -235,7 +235,7 @@ def _line(report: Report) -> Line:
 
 
 def _nameless(report: Report) -> Failure | None:
-    """What went wrong in a line, and where each rank was in the demo: no folder of anybody's."""
+    """Return what went wrong, and where each rank was in the demo: no folder of anybody's."""
     if report.error is None:
         return None
     own = f"{report.demo.replace('-', '_')}.py"

@@ -1,4 +1,4 @@
-"""What a run is asked for (Setting) and what it brings back (Report)."""
+"""Nouns for what a run is asked for (Setting) and what it brings back (Report)."""
 
 import math
 import re
@@ -71,7 +71,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What ran when, and by which clock: `virtual` counts costs, `wall` counts seconds.
+    """The events of a run, and by which clock: `virtual` counts costs, `wall` counts seconds.
 
     `letters` say what names stand for, by what they have before their number: that is `{}` there.
     """
@@ -84,7 +84,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a run did not finish: the rank to blame if one is, and where each rank was."""
+    """The reason a run did not finish: the rank to blame if any, and where each rank was."""
 
     rank: int | None
     message: str
@@ -123,7 +123,7 @@ class Report:
     origin: Origin = "ran"
 
     def shows(self, expect: str) -> bool:
-        """Whether a planted break came out as it was declared to, and not in some other way."""
+        """Tell whether a planted break came out as declared, and not in some other way."""
         if expect == "hangs":
             return self.outcome == "hung"
         if expect.startswith("crashes:"):

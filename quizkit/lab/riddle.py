@@ -14,7 +14,7 @@ _OTHERS = 4
 
 
 def choices(demo: Demo, broken: str, sound: Report) -> list[str]:
-    """What may be picked: some checks of the run without the bug, in its order; then the two ends.
+    """List what may be picked: some checks of the sound run, in its order; then the two ends.
 
     The check that is declared to fail is among them; which others are, is always the same.
     """
@@ -28,7 +28,7 @@ def choices(demo: Demo, broken: str, sound: Report) -> list[str]:
 
 
 def reds(report: Report) -> Sequence[str]:
-    """What the run gave away, the first thing first: checks that failed, or how it ended."""
+    """Return what the run gave away, the first thing first: checks that failed, or how it ended."""
     if report.outcome == "hung":
         return (HANGS,)
     if report.outcome == "crashed":

@@ -116,7 +116,7 @@ class _Reader:
             yield name, replace(tagged, text=" ".join(text))
 
     def tagged(self, number: int, tags: str | None) -> Watch:
-        """What stands in brackets after a metric's name: shared, its unit, pass or direction."""
+        """Read the brackets after a metric's name: shared, its unit, pass or direction."""
         given = [each.strip() for each in tags.split(",")] if tags else []
         left = [*given]
         shared = left[:1] == ["shared"] and bool(left.pop(0))
@@ -168,7 +168,7 @@ class _Reader:
         return Parameter(name, cast("Kind", kind), value, choices, self.comment(default))
 
     def comment(self, node: ast.expr) -> str:
-        """What is said beside it, at the end of its line."""
+        """Read what is said beside it, at the end of its line."""
         line = self.source.encode().split(b"\n")[(node.end_lineno or 1) - 1]
         said = _COMMENT.fullmatch(line[node.end_col_offset :].decode())
         return said[1] if said else ""
