@@ -62,6 +62,13 @@ def show_number(number: Number) -> str:
     return str(number) if isinstance(number, int) else f"{number:.6g}"
 
 
+def show_roughly(number: Number) -> str:
+    """A number as one says it: three digits, and whatever more stands before the point."""
+    if float(number).is_integer() or abs(number) < 1e-4:
+        return show_number(number)
+    return f"{number:.0f}" if abs(number) >= 100 else show_number(float(f"{number:.3g}"))
+
+
 def show_value(value: Value) -> str:
     """A number, a truth value or a list of them, as short as is honest."""
     if isinstance(value, list):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
-from quizkit.bank.draw import draw, show_number
+from quizkit.bank.draw import draw, show_number, show_roughly
 from quizkit.bank.formula import FormulaError
 from quizkit.bank.functions import Number
 from quizkit.bank.model import Choice, Numeric, Order, Question, Text
@@ -46,7 +46,7 @@ class Asked:
             return show_number(self.values[name])
         # Prompts never name it (they would give it away); explanations of a drawn number need it.
         if name == "answer" and isinstance(self.question, Numeric):
-            return show_number(self.answer())
+            return show_roughly(self.answer())
         return None
 
 

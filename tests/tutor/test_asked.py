@@ -38,3 +38,24 @@ def test_a_number_that_cannot_be_drawn_is_one_bad_question(
         ask(Bank.load(tmp_path).questions["pp/q"], 1)
     assert "pp/q.yaml" in str(caught.value)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("p / 11", "0.273"),
+        ("2.59046", "2.59"),
+        ("12345.678", "12346"),
+        ("p * 10 ** 9", "3000000000"),
+        ("p * 10 ** -6", "3e-06"),
+        ("p", "3"),
+    ],
+)
+def test_words_say_a_number_as_one_says_it(tmp_path: Path, answer: str, said: str):
+    (tmp_path / "pp").mkdir()
+    told = NUMERIC.replace("answer: p", f"answer: {answer}").replace(
+        "explain: e", 'explain: "{answer}"'
+    )
+    (tmp_path / "pp" / "q.yaml").write_text(told)
+    asked = ask(Bank.load(tmp_path).questions["pp/q"], 1)
+    assert asked.fill(asked.question.explain, "en") == said
