@@ -146,7 +146,7 @@ class JsonDesk:
             return Command("continue")
 
     def busy(self, text: str) -> AbstractContextManager[object]:
-        """Nothing to show: the report follows."""
+        """Show nothing: the report follows."""
         return nullcontext()
 
     def read(self, page: Page) -> Command:
@@ -163,7 +163,7 @@ class JsonDesk:
         return Command("continue")
 
     def end(self, summary: Summary) -> None:
-        """The last line."""
+        """Write the last line: the summary of the session."""
         self._say({"end": end_json(summary)})
 
     def _question(self, moment: Moment) -> Iterator[Json]:

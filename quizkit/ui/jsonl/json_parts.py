@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 
 def ask_json(moment: Moment) -> Json:
-    """The question as it is asked; nothing in it gives the answer away."""
+    """Return the question as it is asked; nothing in it gives the answer away."""
     asked, lang = moment.asked, moment.lang
     question, told = asked.question, stem(asked, lang)
     said: Json = {
@@ -74,7 +74,7 @@ def ask_json(moment: Moment) -> Json:
 
 
 def verdict_json(moment: Moment) -> Json:
-    """The verdict, with what was expected and why; `uuid` is the row that is on disk."""
+    """Return the verdict, with what was expected and why; `uuid` is the row that is on disk."""
     verdict, asked, lang = moment.verdict, moment.asked, moment.lang
     assert verdict is not None
     question = asked.question
@@ -151,7 +151,7 @@ def why_json(moment: Moment) -> Json:
 
 
 def proof_json(view: "ProofView", lang: Lang) -> Json:
-    """The report of the run, and what became of each claim."""
+    """Return the report of the run, and what became of each claim."""
     claims = [
         {
             "place": judged.place,
@@ -177,7 +177,7 @@ def proof_json(view: "ProofView", lang: Lang) -> Json:
 
 
 def note_json(note: Note, lang: Lang) -> Json:
-    """A message, by its key and in words."""
+    """Return a message, by its key and in words."""
     key, values = note
     plain = {name: _plain(value) for name, value in values.items()}
     return {"key": key, "text": say(key, lang, **values), **plain}

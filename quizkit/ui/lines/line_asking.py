@@ -46,7 +46,7 @@ class LineAsking:
             self._unread(line)
 
     def answer(self) -> Given | Command:
-        """An answer, or a command instead."""
+        """Read lines until there is an answer, or a command instead."""
         # Lines once written cannot be mended: what is no essay is written anew.
         draft = self.moment.draft if isinstance(self.moment.draft, Draft) else Draft()
         order = self.moment.asked.order
@@ -234,7 +234,7 @@ class LineAsking:
 
 
 def read_numbers(line: str, last: int) -> list[int] | None:
-    """Different numbers from 0 to `last`: `1 3`, `1,3`, or `13` where no number has two digits."""
+    """Read different numbers from 0 to `last`: `1 3`, `1,3`, or `13` where all have one digit."""
     words = [word for word in _BETWEEN.split(unicodedata.normalize("NFKC", line).strip()) if word]
     if len(words) == 1 and last <= 9:
         words = [*words[0]]

@@ -50,7 +50,7 @@ class LineDesk:
 
     @contextmanager
     def busy(self, text: str) -> Generator[None]:
-        """Held while a run goes on."""
+        """Tell that a run goes on and how to stop it; held meanwhile."""
         stop = f" ({say('ui.stop_run', self._last.lang)})" if self._last else ""
         self.tell(text + stop)
         yield
@@ -61,7 +61,7 @@ class LineDesk:
         return Command("continue")
 
     def end(self, summary: Summary) -> None:
-        """The session is over."""
+        """Tell the summary of the session."""
         self._lines.show(summary_screen(summary))
 
     def tell(self, sentence: str) -> None:

@@ -40,7 +40,7 @@ class Lines:
         self.show(Text(sentence, overflow="fold"))
 
     def read(self, prompt: str = "") -> str | None:
-        """The next line without its end, or None where no more will come."""
+        """Read the next line, without its end; None where no more will come."""
         self._write(prompt)
         try:
             line = self._source.readline()

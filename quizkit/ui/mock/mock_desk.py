@@ -79,11 +79,11 @@ class TerminalHand:
         self._keyboard = Keyboard()
 
     def tell(self, *parts: RenderableType) -> None:
-        """The next screen will say it: this one is painted over at once."""
+        """Show nothing: the next screen, painted over this at once, will say it."""
 
     @contextmanager
     def busy(self, text: str) -> Generator[None]:
-        """A line below the screen; keys are swallowed, but for Ctrl-C."""
+        """Show a line below the screen; keys are swallowed, but for Ctrl-C."""
         with self._keyboard:
             try:
                 with self._screen.spin(Text(text)):
@@ -94,7 +94,7 @@ class TerminalHand:
     def type(
         self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: AnswerPage = _BLANK
     ) -> Typed:
-        """A fresh screen, and the editor below it; PgUp and PgDn move what does not fit."""
+        """Show a fresh screen and the editor below it; PgUp and PgDn move what does not fit."""
         self._view.open(parts)
 
         def redraw() -> None:
@@ -147,18 +147,18 @@ class LineHand:
         self.attended = attended
 
     def tell(self, *parts: RenderableType) -> None:
-        """Below what is there."""
+        """Write the parts below what is there."""
         self._lines.show(*parts)
 
     def busy(self, text: str) -> AbstractContextManager[object]:
-        """Said once."""
+        """Tell the text once."""
         self._lines.tell(text)
         return nullcontext()
 
     def type(
         self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: AnswerPage = _BLANK
     ) -> Typed:
-        """One line, or with `multiline` all up to an empty one; the end of input leaves."""
+        """Read a line, or with `multiline` all up to an empty one; the end of input leaves."""
         self._lines.show(*parts, Text(prompt() + (page.draft if page.multiline else "")))
         text = f"{page.draft}\n" if page.draft and page.multiline else ""
         while True:

@@ -19,7 +19,7 @@ from quizkit.words import say
 
 
 def opening_screen(opening: Opening, plain: bool) -> RenderableType:
-    """The title, the interviewer's first words, the rules."""
+    """Draw the title, the interviewer's first words, the rules."""
     script, lang = opening.script, opening.lang
     rules = say(
         "mock.rules",
@@ -39,7 +39,7 @@ def opening_screen(opening: Opening, plain: bool) -> RenderableType:
 
 
 def mock_question_screen(moment: OpenQuestion, plain: bool, lines: bool) -> RenderableType:
-    """One question, and how to answer it. Nothing here tells whether anything was right."""
+    """Draw a question and how to answer it. Nothing here tells if anything was right."""
     lang = moment.lang
     key = "mock.probe" if moment.probe else "mock.number"
     number = say(key, lang, number=moment.number, total=moment.total)
@@ -60,7 +60,7 @@ def mock_question_screen(moment: OpenQuestion, plain: bool, lines: bool) -> Rend
 
 
 def clock_line(timer: Timer, target: float, lang: str) -> str:
-    """The clock as it stands in the prompt, four times a second."""
+    """Write the clock as it stands in the prompt, four times a second."""
     left, question = face(timer.left()), target - timer.spent()
     spoken = "zh" if lang == "zh" else "en"
     if question >= 0:
@@ -69,7 +69,7 @@ def clock_line(timer: Timer, target: float, lang: str) -> str:
 
 
 def judge_screen(sheet: EssaySheet, plain: bool) -> RenderableType:
-    """An essay and its rubric, points first, then what must not be said, all with numbers."""
+    """Draw an essay and its rubric, points first, then what must not be said, with numbers."""
     lang, question, fill = sheet.lang, sheet.asked.question, sheet.asked.fill
     assert isinstance(question, Essay)
     points = [inline(fill(point.says, lang), plain) for point in question.rubric]

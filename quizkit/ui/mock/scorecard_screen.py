@@ -24,7 +24,7 @@ from quizkit.words import Lang, say
 def scorecard_screen(
     card: Scorecard, lang: Lang, myths: Mapping[str, model.Text], plain: bool
 ) -> RenderableType:
-    """The whole scorecard, evidence and conventions included."""
+    """Draw the whole scorecard, evidence and conventions included."""
     word = say("mock.passed" if card.passed else "mock.failed", lang)
     title = f"{say('mock.card', lang)}  {card.script.title[lang]}"
     parts: list[RenderableType] = [Text(title, "bold", overflow="fold")]
@@ -53,7 +53,7 @@ def scorecard_screen(
 
 
 def list_screen(scripts: Iterable[Script], lang: Lang) -> RenderableType:
-    """The interviews that can be taken."""
+    """List the interviews that can be taken."""
     parts: list[RenderableType] = [Text(say("mock.list_title", lang), "bold")]
     for script in scripts:
         questions = len(script.stations)
@@ -69,7 +69,7 @@ def list_screen(scripts: Iterable[Script], lang: Lang) -> RenderableType:
 
 
 def history_screen(sittings: Sequence[InterviewState], lang: Lang) -> RenderableType:
-    """The interviews that were taken, the last one first."""
+    """List the interviews that were taken, the last one first."""
     if not sittings:
         return Text(say("mock.history_none", lang))
     grid = Table.grid(padding=(0, 2, 0, 0))
@@ -149,7 +149,7 @@ def _answer(mark: Mark, lang: Lang, plain: bool) -> list[RenderableType]:
 
 
 def given_words(mark: Mark, lang: Lang) -> str:
-    """The answer as the learner would recognise it."""
+    """Return the answer as the learner would recognise it."""
     question, given = mark.question, mark.given
     match question:
         case model.Choice():

@@ -4,7 +4,7 @@ import math
 
 
 def axis(start: float, end: float, unit: float | None, columns: int) -> str:
-    """Times from `start` on, at round multiples of the unit, the last one at the end."""
+    """Draw times from `start` on, at round multiples of the unit, the last one at the end."""
     last = at(end)
     if columns < len(last):
         return ""
@@ -25,5 +25,5 @@ def axis(start: float, end: float, unit: float | None, columns: int) -> str:
 
 
 def at(time: float) -> str:
-    """A time as it is written under a picture and above it."""
+    """Write a time as it stands under a picture and above it."""
     return f"{time:.4g}" if abs(time) < 1000 else f"{time:.6g}"

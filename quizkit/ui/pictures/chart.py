@@ -70,7 +70,7 @@ def margin(chart: Chart) -> list[str]:
 
 
 def charts(timeline: Timeline, ranks: int) -> tuple[Chart, ...]:
-    """One chart for each schedule, in the order they were run; what took no time is left out."""
+    """Make one chart for each schedule, in the order run; what took no time is left out."""
     events = [event for event in timeline.events if event.end > event.start]
     schedules = dict.fromkeys(event.schedule for event in events)
     drawn = (

@@ -15,7 +15,7 @@ _FAR = 10  # from a largest this many times the smallest on, the axis is logarit
 
 
 def lines(curve: Curve, width: int, lang: Lang) -> list[Text]:
-    """The points, later letters over earlier ones, and what the letters stand for."""
+    """Draw the points, later letters over earlier ones, and what the letters stand for."""
     points = list(_points(curve))
     if not points:
         return [Text(sentence(curve, lang))]
@@ -62,7 +62,7 @@ def sentence(curve: Curve, lang: Lang) -> str:
 
 
 def shapes(curve: Curve, left: int, top: int) -> tuple[str, int]:
-    """The same in an SVG, and how high it is."""
+    """Draw the lines in an SVG; return it and how high it is."""
     points = list(_points(curve))
     if not points:
         return "", 0

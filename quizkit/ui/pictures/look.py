@@ -18,22 +18,22 @@ _FILLS = ("#2f6fb3", "#3b8a3e", "#a8741a", "#7b4fa3", "#2a8f8f", "#b3423a")
 
 
 def sign(place: int) -> str:
-    """The sign of a part, so that it is told from the others without colour."""
+    """Return a part's sign, so that it is told from the others without colour."""
     return SIGNS[place % len(SIGNS)]
 
 
 def ink(place: int) -> str:
-    """Its colour in a terminal."""
+    """Return a part's colour in a terminal."""
     return _INKS[place % len(_INKS)]
 
 
 def fill(place: int) -> str:
-    """Its colour in an SVG."""
+    """Return a part's colour in an SVG."""
     return _FILLS[place % len(_FILLS)]
 
 
 def amount(value: Value) -> str:
-    """A number for people: groups of three where there are many digits, else five digits."""
+    """Write a number for people: groups of three where there are many digits, else five digits."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if float(value).is_integer() and abs(value) < 1e15:
@@ -47,12 +47,12 @@ def fraction(value: Value, of: float) -> float:
 
 
 def label(names: Sequence[str]) -> int:
-    """The columns that names of one width take."""
+    """Return the columns that names of one width take."""
     return max(map(cell_len, names), default=0)
 
 
 def fitted(names: Sequence[str], room: int) -> list[str]:
-    """Names padded to one width, cut where they would take more than there is room for."""
+    """Pad names to one width, cut where they would take more than there is room for."""
     wide = min(label(names), room)
     return [set_cell_size(name, wide) for name in names]
 
@@ -69,7 +69,7 @@ def legend(names: Sequence[str], width: int, signs: Sequence[str] = SIGNS) -> li
 
 
 def cut(x: float, y: float, text: str, anchor: str = "start") -> str:
-    """A text in an SVG, its baseline at y."""
+    """Return a text in an SVG, its baseline at y."""
     where = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
     return f"<text {where}>{escape(text)}</text>"
 
@@ -77,7 +77,7 @@ def cut(x: float, y: float, text: str, anchor: str = "start") -> str:
 def box(
     x: float, y: float, wide: float, high: float, place: int, tip: str, shade: float = 1
 ) -> str:
-    """A filled box that can be pointed at; `shade` is its opacity."""
+    """Return a filled SVG box that can be pointed at; `shade` is its opacity."""
     return (
         f'<rect x="{x:.2f}" y="{y:.2f}" width="{wide:.2f}" height="{high:.2f}"'
         f' fill="{fill(place)}" fill-opacity="{shade:.2f}"><title>{escape(tip)}</title></rect>'

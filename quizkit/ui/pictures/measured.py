@@ -15,7 +15,7 @@ _AS_THEY_ARE = ("kind",)
 
 
 def draw(picture: Picture, width: int, plain: bool, lang: Lang) -> Iterator[Text]:
-    """The picture under its title, no line wider than `width`; plain: one sentence instead."""
+    """Draw a picture under its title, no line wider than `width`; plain: one sentence instead."""
     if plain:
         yield Text(f"\n{sentence(picture, lang)}")
         return
@@ -32,7 +32,7 @@ def draw(picture: Picture, width: int, plain: bool, lang: Lang) -> Iterator[Text
 
 
 def sentence(picture: Picture, lang: Lang) -> str:
-    """The same for who does not see it: one sentence, with the numbers that matter."""
+    """Say a picture in one sentence, with the numbers that matter, for who does not see it."""
     match picture:
         case Staircase():
             return staircase.sentence(picture, lang)
@@ -45,14 +45,14 @@ def sentence(picture: Picture, lang: Lang) -> str:
 
 
 def headline(picture: Picture, lang: Lang) -> str:
-    """Its title, and in what it is counted."""
+    """Return a picture's title, and in what it is counted."""
     if isinstance(picture, Staircase | Messages):
         return say("lab.picture_title", lang, title=picture.title, unit=picture.unit)
     return picture.title
 
 
 def shapes(picture: Picture, left: int, top: int, lang: Lang) -> tuple[str, int]:
-    """The picture as part of an SVG, its title first, and how high it is."""
+    """Draw the picture as part of an SVG, its title first; return it and how high it is."""
     title = escape(headline(picture, lang))
     head = f'<text x="{left}" y="{top + 18}" font-weight="bold">{title}</text>'
     match picture:
@@ -68,7 +68,7 @@ def shapes(picture: Picture, left: int, top: int, lang: Lang) -> tuple[str, int]
 
 
 def in_words(picture: Picture, told: Callable[[str], str]) -> Picture:
-    """The picture with every text of it in other words."""
+    """Return the picture with every text of it in other words."""
     return _told(picture, told)
 
 

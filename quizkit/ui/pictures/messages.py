@@ -19,7 +19,7 @@ _MEGA = 1e6
 
 
 def lines(sent: Messages, width: int, lang: Lang) -> list[Text]:
-    """The table, with numbers if they fit and else with shades; below it the arrows."""
+    """Draw the table, with numbers if they fit and else with shades; below it the arrows."""
     return [*(_table(sent, width) or _shaded(sent, lang)), *arrows(sent, lang)]
 
 
@@ -123,8 +123,9 @@ def sentence(sent: Messages, lang: Lang) -> str:
 
 
 def shapes(sent: Messages, left: int, top: int) -> tuple[str, int]:
-    """The table, and beside it the ranks with their arrows: by nodes where a run has some, as a
-    tree where they are one, else in a ring. Where all talk to all the table says it alone."""
+    """Draw the table, and beside it the ranks with their arrows: by nodes where a run has some, as
+    a tree where they are one, else in a ring. Where all talk to all the table says it alone.
+    """
     n, most = len(sent.cells), max((each for row in sent.cells for each in row), default=0)
     cell = min(_CELL, 320 // max(n, 1))
     parts: list[str] = []

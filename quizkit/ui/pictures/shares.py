@@ -12,7 +12,7 @@ from quizkit.words import Lang, say
 
 
 def shares(chart: Chart, width: int, lang: Lang) -> Picture | None:
-    """Letters only; None where there is no column to put one."""
+    """Draw the schedule in letters only; None where there is no column to put one."""
     names = margin(chart)
     columns = width - len(names[0]) - 2
     if columns < 1:

@@ -21,7 +21,7 @@ _BAR, _HIGH = 620, 26  # of the longest bar and of one step in an SVG
 
 
 def lines(stairs: Staircase, width: int, lang: Lang) -> list[Text]:
-    """One bar a step, all to one scale, the sum beside it; below, what the signs stand for."""
+    """Draw a bar for each step, all to one scale, its sum beside it; below, what the signs mean."""
     names = fitted([step.label for step in stairs.steps], width // 3)
     sums = [amount(_sum(step)) for step in stairs.steps]
     room = min(
@@ -38,7 +38,7 @@ def lines(stairs: Staircase, width: int, lang: Lang) -> list[Text]:
 
 
 def sentence(stairs: Staircase, lang: Lang) -> str:
-    """Every step with its sum, and its parts where there are several."""
+    """Say every step with its sum, and its parts where there are several."""
     told: list[str] = []
     for step in stairs.steps:
         pairs = zip(stairs.parts, step.values, strict=True)
@@ -55,7 +55,7 @@ def sentence(stairs: Staircase, lang: Lang) -> str:
 
 
 def shapes(stairs: Staircase, left: int, top: int) -> tuple[str, int]:
-    """The same in an SVG, and how high it is."""
+    """Draw the bars in an SVG; return it and how high it is."""
     most = max(map(_sum, stairs.steps), default=0)
     parts: list[str] = []
     for row, step in enumerate(stairs.steps):

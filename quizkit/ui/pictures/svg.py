@@ -17,7 +17,7 @@ _LEFT, _WIDE, _HIGH, _TOP, _END = 70, 880, 28, 34, 20
 
 
 def svg(report: Report, lang: Lang, told: Callable[[str], str] = str) -> str:
-    """Every schedule and picture of a run, one under the other; `told` puts texts in words."""
+    """Draw every schedule and picture of a run, one under the other; `told` puts texts in words."""
     title = say("lab.svg_title", lang, demo=report.demo, ranks=report.ranks)
     caption = say("lab.svg_caption", lang, backend=report.backend, device=report.device)
     kept = [measured.in_words(each, told) for each in report.pictures]
@@ -27,7 +27,7 @@ def svg(report: Report, lang: Lang, told: Callable[[str], str] = str) -> str:
 def picture(
     drawn: Sequence[Chart], title: str, caption: str, lang: Lang, more: Sequence[Picture] = ()
 ) -> str:
-    """Charts and other pictures, with a title above and what they are drawn from below."""
+    """Draw charts and other pictures, a title above and what they are drawn from below."""
     blocks: list[str] = []
     y = 48
     for chart in drawn:

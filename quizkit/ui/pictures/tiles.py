@@ -14,7 +14,7 @@ _CELL, _WIDE = 22, 440  # largest side of a cell, and of the whole table, in an 
 
 
 def lines(tiles: Tiles, width: int, lang: Lang) -> list[Text]:
-    """The table, two columns a cell if they fit; below it each sign, and how often it is there."""
+    """Draw the table, two columns a cell if they fit; below it each sign, with its count."""
     signs = _signs(tiles)
     across = len(tiles.cells[0]) if tiles.cells else 0
     if across + 4 > width:
@@ -45,7 +45,7 @@ def sentence(tiles: Tiles, lang: Lang) -> str:
 
 
 def shapes(tiles: Tiles, left: int, top: int) -> tuple[str, int]:
-    """The same in an SVG, and how high it is."""
+    """Draw the table in an SVG; return it and how high it is."""
     longest = max([len(tiles.cells), *(len(row) for row in tiles.cells), 1])
     cell = min(_CELL, _WIDE / longest)
     parts = [cut(left, top + 10, f"{tiles.down} / {tiles.across}")]

@@ -17,7 +17,7 @@ _LISTED = 6  # lines of names that can still be read
 
 
 def draw(chart: Chart, width: int, lang: Lang) -> Picture:
-    """Lines no wider than `width`: bars; where they do not fit, orders if short; else letters."""
+    """Draw lines no wider than `width`: bars; if they do not fit, orders if short; else letters."""
     found = bars(chart, width, lang)
     if found:
         return found

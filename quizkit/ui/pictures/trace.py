@@ -11,7 +11,7 @@ _SECOND, _UNIT = 1e6, 1e3
 
 
 def trace(report: Report) -> dict[str, Any]:
-    """One process for each schedule, one thread for each rank; only what the run measured."""
+    """Write a process for each schedule, a thread for each rank; only what the run measured."""
     scale = _UNIT if report.timeline.clock == "virtual" else _SECOND
     events: list[dict[str, Any]] = []
     for number, chart in enumerate(charts(report.timeline, report.ranks), 1):

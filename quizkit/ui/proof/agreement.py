@@ -216,8 +216,9 @@ def right_answer(moment: Moment) -> str:
 
 
 def fitted(value: Number | list[Number], unit: str) -> tuple[str, str, float]:
-    """A measured number with its unit, that unit alone, and how many of them the question's is: a
-    small run of what is asked in GB measures bytes."""
+    """Return a measured number with its unit, that unit, and how many of it the question's unit
+    is: a small run of what is asked in GB measures bytes.
+    """
     if isinstance(value, list):
         return _with_unit(show_value([*value]), unit), unit, 1
     scale = 1.0

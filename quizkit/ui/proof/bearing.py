@@ -81,8 +81,9 @@ def sentences(
 
 
 def where(other: ProofView, proof: ProofView, lang: Lang) -> str:
-    """In which setting, said by what differs from this run; and, unless that is as with this one,
-    that it was not run just now."""
+    """Say in which setting another run was, by what differs from this run; and, unless that is as
+    with this one, that it was not run just now.
+    """
     changed = {n: v for n, v in other.bindings.items() if v != proof.bindings.get(n)}
     origin = other.report.origin
     alike = origin == proof.report.origin
@@ -91,5 +92,5 @@ def where(other: ProofView, proof: ProofView, lang: Lang) -> str:
 
 
 def setting(bindings: Bindings) -> str:
-    """Numbers by their names: `p=4, slow=2`."""
+    """Write numbers by their names: `p=4, slow=2`."""
     return ", ".join(f"{name}={show_value(value)}" for name, value in bindings.items())

@@ -24,7 +24,7 @@ _LONGEST = 40  # columns of a step's words inside a claim
 def claims(
     moment: Moment, proof: ProofView, names: Mapping[str, Value], plain: bool
 ) -> list[RenderableType]:
-    """Every claim once, and whether it is so; `names` are what they are in this run."""
+    """List every claim once, and whether it is so; `names` have their values in this run."""
     spelt = _spelt(moment)
     lines: list[RenderableType] = []
     said: set[tuple[str, str]] = set()
@@ -76,7 +76,7 @@ def _quoted(text: str, lang: Lang) -> str:
 
 
 def in_words(claim: Formula, spelt: Mapping[str, str]) -> str:
-    """The claim with words in place of the names that have some."""
+    """Write the claim with words in place of the names that have some."""
     if not claim.names & {*spelt}:
         return str(claim)
     tree = copy.deepcopy(claim.tree)
@@ -87,7 +87,7 @@ def in_words(claim: Formula, spelt: Mapping[str, str]) -> str:
 
 
 def put_in(claim: Formula, names: Mapping[str, Value]) -> list[str]:
-    """The claim with the values in place of the names; then, if there is a sum to do, done."""
+    """Write the claim with values in place of names; then, if there is a sum to do, done."""
     shown = [str(claim)]
     for done in (False, True):
         text = ast.unparse(_Values(names, done).visit(copy.deepcopy(claim.tree)))

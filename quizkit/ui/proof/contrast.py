@@ -24,7 +24,7 @@ _NARROWEST = 14  # columns of a metric
 
 
 def contrast(moment: Moment, proof: ProofView, width: int, room: int) -> list[RenderableType]:
-    """A small table where options speak of what changes from setting to setting, or nothing.
+    """Draw a small table where options speak of what changes between settings, else nothing.
 
     It takes `room` lines at most: fewer settings where there is less of it.
     """

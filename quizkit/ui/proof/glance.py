@@ -31,7 +31,7 @@ ROWS = 17
 
 
 def glance(moment: Moment, width: int, plain: bool = False) -> list[RenderableType]:
-    """The run that was made for this question, told so that it is read in one look."""
+    """Draw the run that was made for this question, to be read in one look."""
     proof, lang = moment.proof, moment.lang
     assert proof is not None
     kept = "" if proof.report.origin == "ran" else "_recorded"

@@ -30,7 +30,7 @@ def halt(report: Report, words: DemoWords, lang: Lang) -> list[RenderableType]:
 
 
 def own_frame(stack: str, demo: str) -> tuple[str, str, str] | None:
-    """The innermost frame in the demo's file: what lies below is torch's and says less."""
+    """Return the innermost frame in the demo's file: what lies below is torch's and says less."""
     name = f"{demo.replace('-', '_')}.py"
     own = [(name, *each[1:]) for each in _FRAME.findall(stack) if each[0].endswith(f"/{name}")]
     return own[-1] if own else None

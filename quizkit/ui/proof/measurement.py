@@ -116,8 +116,9 @@ class _Unit:
 
 
 def told(fact: Fact, holds: bool, demo: Demo, words: DemoWords, lang: Lang) -> str:
-    """The value first, as what follows may be cut: `8,704 B sent by each rank`; or what it would
-    be if so, and was: `would be 2,176 B, was 8,704 B: sent by each rank`."""
+    """Tell a fact, its value first, as the rest may be cut: `8,704 B sent by each rank`; or what
+    it would be if so, and was: `would be 2,176 B, was 8,704 B: sent by each rank`.
+    """
     watch = demo.watch.get(fact.metric)
     unit = _unit(watch)
     if fact.of == "sum" and unit.name == "yes/no":  # that is how many ranks say yes
@@ -197,12 +198,12 @@ def _range(low: str, high: str, lang: Lang) -> str:
 
 
 def short_number(value: Number) -> str:
-    """Two digits: enough to tell a difference from rounding."""
+    """Write two digits: enough to tell a difference from rounding."""
     return "0" if not value else f"{value:.2g}" if abs(value) < 100 else f"{value:,.0f}"
 
 
 def in_unit(value: Value | Metric, watch: Watch | None, lang: Lang) -> str:
-    """A value as people say it: 8,704 B, 27.3%, agrees to rounding."""
+    """Write a value as people say it: 8,704 B, 27.3%, agrees to rounding."""
     return _unit(watch).write(value, lang)
 
 

@@ -22,8 +22,8 @@ _LONGEST = 60  # columns
 
 
 def picked(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType]:
-    """Of each picked option, and of each point that was ticked or not: its words, the numbers its
-    claim is about, and what they say to it.
+    """Show, for each picked option and each point that was ticked or not, its words, the numbers
+    its claim is about, and what they say to it.
     """
     claims = {judged.place: judged for judged in proof.claims}
     rows: list[Row] = []

@@ -15,13 +15,13 @@ from quizkit.words import Lang
 def pictured(
     proof: ProofView, words: DemoWords, width: int, plain: bool, lang: Lang
 ) -> Iterator[Text]:
-    """Those pictures, one under the other."""
+    """Draw those pictures of the run that are about what decides, one under the other."""
     for each in telling(proof.report.pictures, proof.values):
         yield from measured.draw(measured.in_words(each, words.picture), width, plain, lang)
 
 
 def telling(pictures: Sequence[Picture], deciding: Iterable[str]) -> list[Picture]:
-    """All but those of another way than the deciding metrics are about.
+    """Return all pictures but those of another way than the deciding metrics are about.
 
     A title such as `ring: sent by each rank to each` says of which way it is; a metric's name says
     so too: `sent_bytes_ring`.

@@ -16,7 +16,7 @@ _RANKS = 2  # that are shown where they stopped
 
 
 def planted(proof: ProofView, lang: Lang, width: int) -> list[RenderableType]:
-    """At most a dozen lines."""
+    """Show the planted bug and what came of it, in at most a dozen lines."""
     report = proof.report
     words = demo_words(proof.demo, lang)
     bug = proof.demo.breaks.get(report.broken or "")

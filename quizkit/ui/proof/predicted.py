@@ -53,7 +53,7 @@ def predicted(moment: Moment, proof: ProofView, names: Mapping[str, Value]) -> l
 
 
 def said_number(moment: Moment, measured: Number | list[Number]) -> Number | list[Number] | None:
-    """The learner's number; of a trace that asks for a list, the list."""
+    """Return the learner's number; of a trace that asks for a list, the list."""
     number = moment.verdict.number if moment.verdict else None
     if number is not None or not isinstance(measured, list):
         return number

@@ -30,7 +30,7 @@ from quizkit.words import Lang, say
 
 
 def proof_screen(moment: Moment, width: int, plain: bool = False) -> list[RenderableType]:
-    """The run that was made for this question."""
+    """Draw the run that was made for this question."""
     proof, lang = moment.proof, moment.lang
     assert proof is not None
     words = demo_words(proof.demo, lang)
@@ -64,7 +64,7 @@ def _borne_out(parts: Parts | None, kept: str, lang: Lang) -> str:
 
 
 def telling(drawn: Sequence[Chart], proof: ProofView) -> Sequence[Chart]:
-    """The charts that the deciding numbers are about: a demo may draw others for comparison."""
+    """Return the charts that the deciding numbers are about; others are drawn for comparison."""
     words = [_words(name) for name in proof.values]
     # What comes after a comma says which part of a schedule it is: `rebuilt, sums`.
     of = [_words(each.schedule.partition(",")[0]) for each in drawn]

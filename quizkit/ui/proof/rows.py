@@ -23,8 +23,9 @@ from quizkit.words import say
 def rows(
     moment: Moment, proof: ProofView, plain: bool, width: int, room: int, numbers: bool
 ) -> list[RenderableType]:
-    """The table, with sentences as far as `room` lines have place for them; without `numbers`
-    only the signs of options."""
+    """Draw the table, with sentences as far as `room` lines have place for them; without `numbers`
+    only the signs of options.
+    """
     lang = moment.lang
     match moment.question:
         case Choice():

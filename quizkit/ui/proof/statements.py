@@ -35,7 +35,7 @@ class Statement:
 
 
 def options(moment: Moment, proof: ProofView) -> list[Statement]:
-    """Every option in the order in which the learner saw it."""
+    """List every option in the order in which the learner saw it."""
     question, lang = moment.question, moment.lang
     assert isinstance(question, Choice)
     picked = Draft(moment.given).picked
@@ -53,7 +53,7 @@ def options(moment: Moment, proof: ProofView) -> list[Statement]:
 
 
 def points(moment: Moment, proof: ProofView) -> list[Statement]:
-    """Of what gives points what a run decides, with whether it was said; the rest is counted."""
+    """List points that a run decides, with whether they were said; the rest is counted."""
     question, lang, given = moment.question, moment.lang, Draft(moment.given)
     essay = isinstance(question, Essay)
     ticked = given.ticks("points" if essay else "reasons")
@@ -71,8 +71,9 @@ def points(moment: Moment, proof: ProofView) -> list[Statement]:
 def listed(
     found: Sequence[Statement], lang: Lang, plain: bool, width: int, room: int
 ) -> list[RenderableType]:
-    """A line each, and below it the numbers: those of what the learner said first, as far as there
-    is room."""
+    """Draw a line for each statement, and below it the numbers: those of what the learner said
+    first, as far as there is room.
+    """
     kept = {each.number: 0 for each in found}
     left = room - len(found)
     most = max((len(each.bearing.lines) for each in found), default=0)
@@ -91,7 +92,7 @@ def listed(
 
 
 def in_lines(sentence: str, width: int, most: int) -> list[str]:
-    """The sentence in as many lines at most, the last of them cut where it goes on."""
+    """Break the sentence into at most so many lines, the last of them cut where it goes on."""
     text = inline(" ".join(sentence.split()), True)
     if most == 1 or text.cell_len <= width:
         return [short(text, width).plain]

@@ -29,7 +29,7 @@ _MOST = 4  # measurements of one claim
 def told(
     question: Question, proof: ProofView | None, lang: Lang, plain: bool
 ) -> Iterator[RenderableType]:
-    """The command; then where it ran, and in words what the claims look at."""
+    """Yield the command; then where it ran, and in words what the claims look at."""
     assert question.proof is not None
     if proof is None:
         broken = f" --break {question.proof.broken}" if question.proof.broken else ""
@@ -79,7 +79,7 @@ def _statements(question: Question, lang: Lang) -> Iterator[tuple[str, str]]:
 
 
 def drawn(proof: ProofView, width: int, lang: Lang) -> list[str]:
-    """The first picture that the deciding numbers are about, line by line; or nothing."""
+    """Return the first picture that the deciding numbers are about, line by line; or nothing."""
     report = proof.report
     every = telling(charts(report.timeline, report.ranks), proof)
     found = [*pictures(every[:1], width, lang)] if every else []

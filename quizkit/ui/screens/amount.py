@@ -12,7 +12,7 @@ _NAMED = ("bytes", "days", "s", "FLOP")
 
 
 def exact(value: object, unit: str, lang: Lang) -> str:
-    """The whole number, its digits in groups of three, and its unit."""
+    """Write the whole number, its digits in groups of three, and its unit."""
     if isinstance(value, list):
         # Groups of three would read as more numbers where commas already part them.
         items = cast("list[object]", value)
@@ -21,7 +21,7 @@ def exact(value: object, unit: str, lang: Lang) -> str:
 
 
 def human(value: object, unit: str, lang: Lang) -> str:
-    """The number at a size people think in; what `exact` says where that is the same."""
+    """Write the number at a size people think in; what `exact` says where that is the same."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value:
         return exact(value, unit, lang)
     match unit:

@@ -36,8 +36,9 @@ class Browser:
     _texts: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
     def sections(self) -> list[tuple[str, list[Demo]]]:
-        """A heading and its demos, as they are shown: those to begin with first, where no filter
-        is set."""
+        """List headings with their demos, as they are shown: those to begin with first, where no
+        filter is set.
+        """
         found = [(topic, [*filter(self._fits, demos)]) for topic, demos in self.shelves.items()]
         every = {demo.name: demo for demos in self.shelves.values() for demo in demos}
         first = [every[name] for name in FIRST if name in every]

@@ -18,7 +18,7 @@ from quizkit.words import Lang, say
 def by_topic(
     shelves: Mapping[str, Sequence[Demo]], titles: Mapping[str, str], lang: Lang
 ) -> RenderableType:
-    """Topic by topic a line for each demo: its name and its law. Lines are as long as they are."""
+    """List the demos topic by topic, a line each: name and law. Lines are as long as they are."""
     width = max(len(demo.name) for demos in shelves.values() for demo in demos)
     lines: list[Text] = []
     first = [each for each in FIRST if any(d.name == each for ds in shelves.values() for d in ds)]
@@ -33,7 +33,7 @@ def by_topic(
 
 
 def page(demo: Demo, lang: Lang, plain: bool) -> RenderableType:
-    """The law, the trick, the options, what a run reports, the bugs that can be planted."""
+    """Draw the law, the trick, the options, what a run reports, the bugs that can be planted."""
     words = demo_words(demo, lang)
     parts: list[RenderableType] = [
         Text.assemble((demo.name, "bold"), f"  {demo.topic}"),

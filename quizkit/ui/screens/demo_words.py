@@ -36,11 +36,11 @@ class DemoWords:
     endings: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def check(self, name: str) -> str:
-        """A check's name in words; the name itself where there are no others."""
+        """Return a check's name in words; the name itself where there are no others."""
         return _told(self.checks, name)
 
     def picture(self, text: str) -> str:
-        """A picture's title, label or unit in words; itself where there are no others."""
+        """Return a picture's title, label or unit in words; itself where there are no others."""
         return _told(self.pictures, text)
 
     def ending(self, message: str) -> str:
@@ -49,7 +49,7 @@ class DemoWords:
 
 
 def demo_words(demo: Demo, lang: Lang) -> DemoWords:
-    """The words for one demo. Raises LabError, with file and line, where they cannot be read."""
+    """Read a demo's words. Raises LabError, with file and line, where they cannot be read."""
     own = DemoWords(
         demo.law,
         demo.trick,

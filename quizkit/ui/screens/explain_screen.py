@@ -93,7 +93,7 @@ def spoken(moment: Moment, plain: bool) -> list[RenderableType]:
 
 
 def followup(moment: Moment, plain: bool) -> list[RenderableType]:
-    """That a question follows from this one, which is asked next; and where to read up."""
+    """Say that a question follows from this one and is asked next; and where to read up."""
     parts: list[RenderableType] = []
     if moment.why and moment.question.sources:
         sources = [Text(source, overflow="fold") for source in moment.question.sources]
@@ -108,7 +108,7 @@ def followup(moment: Moment, plain: bool) -> list[RenderableType]:
 
 
 def named(myth: str, names: Mapping[str, Said], lang: Lang) -> Text:
-    """A misconception in words; one that its bank does not name keeps its slug."""
+    """Return a misconception in words; one that its bank does not name keeps its slug."""
     return Text(names[myth][lang] if myth in names else myth, "dim default", overflow="fold")
 
 

@@ -30,7 +30,7 @@ class Help(NamedTuple):
 
 
 def help_page(said: Help, width: int, plain: bool) -> RenderableType:
-    """The whole page."""
+    """Draw the whole help page."""
     parts: list[RenderableType] = [Text(said.usage, "bold", overflow="fold")]
     for paragraph in said.about.split("\n\n"):
         parts += [Text(""), Text(paragraph, overflow="fold")]

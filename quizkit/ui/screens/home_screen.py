@@ -29,7 +29,7 @@ class HomePage:
         return [Text(self._warning, "bold", overflow="fold"), Text("")] if self._warning else []
 
     def body(self, width: int) -> list[RenderableType]:
-        """Facts, what is believed, and the topics, a line each."""
+        """Draw the facts, what is believed, and the topics, a line each."""
         lang = self.lang
         parts: list[RenderableType] = [
             Text("  ·  ".join(facts(self._home, lang)), "bold", overflow="fold")
@@ -64,7 +64,7 @@ class HomePage:
 
 
 def facts(home: Home, lang: Lang) -> Sequence[str]:
-    """The level, the days that are left, and today's load."""
+    """List the level, the days that are left, and today's load."""
     level = say(f"ui.level_{home.level}" if home.level else "home.unplaced", lang)
     days = [] if home.days is None else [say("home.days", lang, days=home.days)]
     counts = {"reviews": home.reviews, "new": home.new, "minutes": home.minutes}
@@ -74,7 +74,7 @@ def facts(home: Home, lang: Lang) -> Sequence[str]:
 
 
 def topic_lines(home: Home, titles: Mapping[str, str], lang: Lang) -> Iterator[str]:
-    """The topics without a picture: a line each."""
+    """Yield the topics without a picture: a line each."""
     width = max((cell_len(each) for each in home.topics), default=0)
     counts = max((len(_count(each, lang)) for each in home.topics.values()), default=0)
     for topic, tally in home.topics.items():

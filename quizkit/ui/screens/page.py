@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # the first question does not wait for the laboratory
 
 
 def page_screen(page: Page, plain: bool) -> RenderableType:
-    """The page as a reader has it."""
+    """Draw the page as a reader has it."""
     title = Text(page.title[page.lang], "bold", overflow="fold")
     if page.total:
         title.append(f"  {page.number}/{page.total}", "not bold dim")

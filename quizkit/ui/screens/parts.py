@@ -50,12 +50,12 @@ def head(moment: Moment, plain: bool) -> RenderableType:
 
 
 def rule(title: str = "", style: str = "dim") -> RenderableType:
-    """A line across, in a character that is one column wide everywhere."""
+    """Draw a line across, in a character that is one column wide everywhere."""
     return Rule(Text(title, style), characters="-", style=style, align="left")
 
 
 def section(title: str, *content: RenderableType) -> list[RenderableType]:
-    """A heading and what stands under it, a blank line above."""
+    """Return a heading and what stands under it, a blank line above."""
     return [Text(""), Text(title, "bold"), *content]
 
 
@@ -82,7 +82,7 @@ def _marked(name: str) -> Style:
 
 
 def anchors(line: Iterable[Segment]) -> set[str]:
-    """The names that a line of a page bears."""
+    """Return the names that a line of a page bears."""
     styles = (segment.style for segment in line)
     return {str(style.meta[_ANCHOR]) for style in styles if style and _ANCHOR in style.meta}
 
@@ -95,12 +95,12 @@ def more(above: int, below: int, lang: Lang) -> Text:
 
 
 def below(text: Text, by: int = 4) -> RenderableType:
-    """Text under what it is about, set in on every line that it takes."""
+    """Set a text in under what it is about, on every line that it takes."""
     return Padding(text, (0, 0, 0, by), expand=False)
 
 
 def short(text: Text, columns: int) -> Text:
-    """The text on one line, cut to so many columns."""
+    """Return the text on one line, cut to so many columns."""
     line = Text(" ".join(text.plain.split()))
     if line.cell_len > columns:
         # Half of a wide character is a space, and none belongs before the dots.
@@ -111,17 +111,17 @@ def short(text: Text, columns: int) -> Text:
 
 
 def bracketed(words: Sequence[str], lang: Lang) -> str:
-    """Words said in passing, in the language's own brackets."""
+    """Put words said in passing into the language's own brackets."""
     return f"（{'，'.join(words)}）" if lang == "zh" else f" ({', '.join(words)})"
 
 
 def colon(lang: Lang) -> str:
-    """The language's own colon."""
+    """Return the language's own colon."""
     return "：" if lang == "zh" else ": "
 
 
 def note(said: Note, lang: Lang) -> str:
-    """A note's sentence."""
+    """Return a note's sentence."""
     key, values = said
     spoken: Mapping[str, object] = {
         name: value[lang] if isinstance(value, model.Text) else value
@@ -137,7 +137,7 @@ def numbered(
     here: int | None = None,
     first: int = 0,
 ) -> RenderableType:
-    """A list with the digits that pick from it. Signs, ticks and the cursor stand before it."""
+    """Draw a list with the digits that pick from it, after signs, ticks and the cursor."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     before = [each for each in (here, signs, ticked) if each is not None]
     for _ in range(len(before) + 1):
@@ -157,7 +157,7 @@ def numbered(
 
 
 def pairs(rows: Sequence[tuple[str, RenderableType]]) -> RenderableType:
-    """Names and what they are, side by side."""
+    """Draw names and what they are, side by side."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, style="dim")
     grid.add_column(overflow="fold")
@@ -167,7 +167,7 @@ def pairs(rows: Sequence[tuple[str, RenderableType]]) -> RenderableType:
 
 
 def said(moment: Moment, plain: bool) -> list[RenderableType]:
-    """The session's message, if it has one."""
+    """Return the session's message, if it has one."""
     if moment.message is None:
         return []
     return [Text(""), inline(note(moment.message, moment.lang), plain, "bold")]
@@ -210,7 +210,7 @@ def help_screen(
     manner: keymap.Manner = "keys",
     without: Collection[str] = (),
 ) -> RenderableType:
-    """Every key that means something now, with a sentence."""
+    """Draw every key that means something now, with a sentence."""
     rows: list[tuple[str, RenderableType]] = [
         (key, Text(does, overflow="fold"))
         for key, does in keymap.explained(state, lang, last, manner, without)

@@ -31,7 +31,7 @@ class Told:
 
 
 def plan_screen(found: Outlook, told: Told, lang: Lang) -> RenderableType:
-    """The whole of it; plain text and colourless, so that a screen reader has the same."""
+    """Draw the whole plan; plain and colourless, so that a screen reader has the same."""
     days = (told.aim.interview - found.days[0][0]).days
     minutes = f"{told.aim.minutes:g}"
     title = say("plan.title", lang, date=told.aim.interview, days=days, minutes=minutes)

@@ -23,12 +23,12 @@ _MARKS = re.compile(r"([\\`*_$\[\]|<>#])")
 
 
 def question_screen(moment: Moment, draft: Draft, plain: bool = False) -> RenderableType:
-    """Everything above the footer while an answer is awaited."""
+    """Draw everything above the footer while an answer is awaited."""
     return Group(*question_body(moment, draft, plain), *said(moment, plain))
 
 
 def question_body(moment: Moment, draft: Draft, plain: bool = False) -> list[RenderableType]:
-    """The question, the answer so far and the hints, without what was said about it."""
+    """Return the question, the answer so far and the hints, without what was said about it."""
     parts = [head(moment, plain), asked(moment, plain), *_body(moment, draft, plain)]
     if moment.answer_in and isinstance(moment.question, Essay | Cloze):
         told = say(f"ui.write_in_{moment.answer_in}", moment.lang)
@@ -43,7 +43,7 @@ def asked(moment: Moment, plain: bool) -> RenderableType:
 
 
 def hints(moment: Moment, plain: bool, since: int = 0) -> list[RenderableType]:
-    """The hints that were asked for, from number `since` on."""
+    """Return the hints that were asked for, from number `since` on."""
     parts: list[RenderableType] = []
     shown = moment.question.hints[: moment.hints_shown]
     for number, hint in enumerate(shown, start=1):
@@ -58,7 +58,7 @@ def hints(moment: Moment, plain: bool, since: int = 0) -> list[RenderableType]:
 
 
 def options(moment: Moment, plain: bool) -> list[Text]:
-    """The options of a choice, in the places this asking gave them."""
+    """Return the options of a choice, in the places this asking gave them."""
     question = moment.question
     assert isinstance(question, Choice)
     texts = [question.options[index].text for index in moment.asked.order]
@@ -66,7 +66,7 @@ def options(moment: Moment, plain: bool) -> list[Text]:
 
 
 def steps(moment: Moment, plain: bool) -> list[Text]:
-    """The steps of an order, in the places this asking gave them."""
+    """Return the steps of an order, in the places this asking gave them."""
     question = moment.question
     assert isinstance(question, Order)
     texts = [question.steps[index].text for index in moment.asked.order]
@@ -74,7 +74,7 @@ def steps(moment: Moment, plain: bool) -> list[Text]:
 
 
 def gapped(moment: Moment, filled: Sequence[str], here: int | None = None) -> str:
-    """The text of a cloze, its gaps numbered and holding what was filled in so far."""
+    """Return the text of a cloze, its gaps numbered and holding what was filled in so far."""
     question = moment.question
     assert isinstance(question, Cloze)
     names = [*question.gaps]
@@ -113,7 +113,7 @@ def rubric(moment: Moment, plain: bool) -> tuple[list[RubricPoint], list[Veto], 
 
 
 def pre_ticked(moment: Moment, text: str) -> Draft:
-    """A rubric with the points ticked that the text has a keyword of; the learner decides."""
+    """Return a rubric's draft, ticked where the text has a keyword; the learner decides."""
     points, vetoes, _ = rubric(moment, True)
     said_points = [i for i, point in enumerate(points) if evidence(text, point.keywords)]
     said_vetoes = [i for i, veto in enumerate(vetoes) if evidence(text, veto.keywords)]

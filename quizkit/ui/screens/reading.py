@@ -38,7 +38,7 @@ from quizkit.words import Lang, listed, say
 def whole(
     question: Question, lang: Lang, plain: bool = False, proof: ProofView | None = None
 ) -> RenderableType:
-    """One question with everything it knows, its answer too, worked for one draw of its numbers.
+    """Draw a question with all it knows, its answer too, worked for one draw of its numbers.
 
     `proof` is a run that was recorded of it, which says in words what its claims rest on.
     Raises UsageError where no number can be drawn.
@@ -60,7 +60,7 @@ def whole(
 
 
 def term_table(terms: Mapping[str, Term], lang: Lang) -> RenderableType:
-    """The terms, both languages side by side, with their conventions."""
+    """Draw the terms, both languages side by side, with their conventions."""
     parts: list[RenderableType] = []
     for term in terms.values():
         first, second = (term.zh, term.en) if lang == "zh" else (term.en, term.zh)
@@ -130,7 +130,7 @@ def _key(asked: Asked, lang: Lang, plain: bool) -> Iterable[RenderableType]:
 
 
 def slipped(formula: Formula, asked: Asked, lang: Lang) -> str:
-    """A slip worked through as the answer is; of one that needs several sums what it comes to."""
+    """Work a slip through as the answer is; of one that needs several sums say what it comes to."""
     try:
         lines = [*worked(formula, asked.values, "", lang)]
         return lines[0] if len(lines) == 1 else show_number(formula.number(dict(asked.values)))

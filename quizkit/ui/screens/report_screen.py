@@ -34,7 +34,7 @@ def show(console: Console, report: Report, demo: Demo, lang: Lang, plain: bool) 
 def screen(
     report: Report, demo: Demo, lang: Lang, width: int, plain: bool
 ) -> Iterator[RenderableType]:
-    """The parts of the screen, top to bottom. Plain: one fact a line, no columns to align."""
+    """Yield the parts of the screen, top to bottom. Plain: one fact a line, nothing to align."""
     words = demo_words(demo, lang)
     yield Text.assemble((report.demo, "bold"), "  ", state(report, lang))
     yield Text(words.law)
@@ -59,7 +59,7 @@ def screen(
 
 
 def state(report: Report, lang: Lang) -> str:
-    """On what it ran, and why there; or that it did not run here."""
+    """Say on what it ran, and why there; or that it did not run here."""
     if report.seconds is None:
         where = {"torch": report.torch, "backend": report.backend, "device": report.device}
         return say("lab.state_recorded", lang, **where)
@@ -94,12 +94,12 @@ def _reason(report: Report, lang: Lang) -> str:
 
 
 def options(report: Report) -> str:
-    """The arguments of the run, as they would be typed."""
+    """Return the arguments of the run, as they would be typed."""
     return " ".join(_option(name, value) for name, value in report.args.items())
 
 
 def verdict(report: Report, planted: Break | None, words: DemoWords, lang: Lang) -> Text:
-    """The last line: did it pass, and did a planted bug show itself the way it should."""
+    """Return the last line: did it pass, and did a planted bug show itself the way it should."""
     word = say(f"lab.verdict_{report.verdict}", lang)
     failing = listed((words.check(c.name) for c in report.checks if not c.holds), lang)
     if report.outcome == "finished":
@@ -116,7 +116,7 @@ def verdict(report: Report, planted: Break | None, words: DemoWords, lang: Lang)
 
 
 def number(value: Value) -> str:
-    """A number for people: enough digits to compare, groups of three where there are many."""
+    """Write a number for people: enough digits to compare, groups of three where there are many."""
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, int) or (value.is_integer() and abs(value) < 1e15):
@@ -125,7 +125,7 @@ def number(value: Value) -> str:
 
 
 def metric(value: Metric) -> str:
-    """One number, or one for each rank, never collapsed."""
+    """Write one number, or one for each rank, never collapsed."""
     if not isinstance(value, tuple):
         return number(value)
     # Groups of three would read as more numbers where commas already part them.
@@ -152,7 +152,7 @@ def _planted(name: str, planted: Break, words: DemoWords, lang: Lang) -> Iterato
 
 
 def difference(planted: Break) -> Iterator[Text]:
-    """The lines that a planted bug takes out, and those it puts in."""
+    """Yield the lines that a planted bug takes out, and those it puts in."""
     for sign, text, style in (("-", planted.old, "red"), ("+", planted.new, "green")):
         lines = "\n".join(f"  {sign} {line}" for line in text.strip("\n").split("\n") if text)
         if lines:
@@ -235,7 +235,7 @@ def pictures(drawn: Sequence[Chart], width: int, lang: Lang) -> Iterator[Rendera
 
 
 def painted(line: Line, chart: Chart) -> Text:
-    """A line of a picture in the colours of its operations."""
+    """Draw a line of a picture in the colours of its operations."""
     text = Text(no_wrap=True)
     for span in line:
         text.append(span.text, bar_style(span.of, chart))
@@ -243,7 +243,7 @@ def painted(line: Line, chart: Chart) -> Text:
 
 
 def bar_style(name: str, chart: Chart) -> str:
-    """The colours of an operation; of none for what is no operation."""
+    """Return the colours of an operation; none for what is no operation."""
     return f"black on {COLOURS[colour(name, chart.kinds, len(COLOURS))]}" if name else ""
 
 

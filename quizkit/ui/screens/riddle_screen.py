@@ -28,7 +28,7 @@ class Riddle:
 
 
 def asked(riddle: Riddle, lang: Lang) -> Iterator[RenderableType]:
-    """The law, the changed lines, and the question with its digits."""
+    """Yield the law, the changed lines, and the question with its digits."""
     planted = riddle.demo.breaks[riddle.broken]
     yield Text(riddle.demo.name, "bold")
     yield Text(demo_words(riddle.demo, lang).law, overflow="fold")
@@ -73,7 +73,7 @@ def answered(riddle: Riddle, pick: str, report: Report, lang: Lang) -> Iterator[
 
 
 def named(demo: Demo, choice: str, lang: Lang) -> str:
-    """A choice in words."""
+    """Say a choice in words."""
     if choice in (HANGS, CRASHES):
         return say(f"demos.{choice}", lang)
     return demo_words(demo, lang).check(choice)

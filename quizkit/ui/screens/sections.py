@@ -50,5 +50,5 @@ class Section:
 
 
 def share(part: float, whole: float) -> str:
-    """A share in percent, or a dash where there is nothing to have a share of."""
+    """Write a share in percent, or a dash where there is nothing to have a share of."""
     return f"{100 * part / whole:.0f}%" if whole else "-"

@@ -37,7 +37,7 @@ b.fill { display: block; height: 100%; background: var(--bar); }
 
 
 def stats_html(page: Sequence[Section], lang: Lang) -> str:
-    """The whole file."""
+    """Write the whole HTML file."""
     first, *others = page
     body = [f"<h1>{escape(first.title)}</h1>", *_parts(first.parts, lang)]
     for each in others:

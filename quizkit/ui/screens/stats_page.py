@@ -23,7 +23,7 @@ def stats_page(
     topics: Sequence[str] = (),
     most: int | None = None,
 ) -> list[Section]:
-    """The whole page; no list longer than `most`. The first section's title is the page's."""
+    """Return the page, no list longer than `most`. The first section's title is the page's."""
     date = say("stats.as_of", lang, date=found.now.astimezone().date().isoformat())
     only = [say("stats.only", lang, topics=listed(topics, lang))] if topics else []
     head = " · ".join([say("stats.title", lang), date, *only])

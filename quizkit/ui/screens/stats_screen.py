@@ -16,7 +16,7 @@ _FILL = "#"  # one column wide in every font, and a screen reader is not shown b
 
 
 def stats_screen(page: Sequence[Section], lang: Lang, plain: bool) -> RenderableType:
-    """The sections one under the other."""
+    """Draw the sections one under the other."""
     first, *others = page
     head = [Text(first.title, "bold", overflow="fold"), *([] if plain else [rule()])]
     parts: list[RenderableType] = [*head, *_shown(first.parts, lang, plain)]

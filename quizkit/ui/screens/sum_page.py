@@ -27,7 +27,7 @@ _COMMON = ("explain", "quiz", "json", "lang", "plain")
 
 
 def table(lang: Lang, plain: bool) -> RenderableType:
-    """Every calculator: what it answers, and a line that can be pasted."""
+    """Draw every calculator: what it answers, and a line that can be pasted."""
     rows = [(name, say(f"calc.what_{name}", lang), EXAMPLES[name]) for name in sheets.NAMES]
     hint = Text(say("calc.list_hint", lang), "" if plain else "dim", overflow="fold")
     return Group(

@@ -20,7 +20,7 @@ _ENOUGH = 5  # questions; of fewer, a share says nothing about a topic
 
 
 def summary_screen(summary: Summary) -> RenderableType:
-    """A few lines, none of them a reproach: what has ended, then how it went, then what comes."""
+    """Say in a few lines, none a reproach, what has ended, how it went, then what comes."""
     lang = summary.lang
     parts: list[RenderableType] = [Text(""), Text(_ended(summary), "bold", overflow="fold")]
     if summary.mistaken:

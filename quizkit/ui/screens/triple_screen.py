@@ -17,7 +17,7 @@ _STYLE = {"agree": "green", "differ": "bold red", "skipped": "yellow"}
 
 
 def show(console: Console, rows: Sequence[Compared], lang: Lang, plain: bool) -> None:
-    """The table where there is room for one, else a paragraph for each sum."""
+    """Print a table where there is room for one, else a paragraph for each sum."""
     wide = console.width >= _WIDE and not plain
     console.print(_table(rows, lang) if wide else _paragraphs(rows, lang))
 

@@ -50,7 +50,7 @@ SECTIONS: tuple[Section, ...] = ("why", "say", "proof")
 def verdict_screen(
     moment: Moment, width: int, plain: bool = False, opened: Sequence[Section] = SECTIONS
 ) -> RenderableType:
-    """Everything above the footer once the answer is graded."""
+    """Draw everything above the footer once the answer is graded."""
     body = verdict_body(moment, width, plain, opened)
     return Group(*body, *said(moment, plain), *standing(moment, plain))
 
@@ -58,7 +58,7 @@ def verdict_screen(
 def verdict_body(
     moment: Moment, width: int, plain: bool = False, opened: Sequence[Section] = SECTIONS
 ) -> list[RenderableType]:
-    """The verdict, the reasons, what was asked for in the order of `opened`, then the question.
+    """Draw the verdict, the reasons, what was asked for in `opened`'s order, then the question.
 
     The question was on the screen a moment ago: it stands last, to be looked up.
     """
@@ -77,7 +77,7 @@ def verdict_body(
 
 
 def nothing_to_show(moment: Moment) -> list[str]:
-    """The commands that lead nowhere now."""
+    """Name the commands that lead nowhere now."""
     question, verdict = moment.question, moment.verdict
     empty = {"assume": not question.usual}
     if verdict is None:
@@ -100,7 +100,7 @@ def sections(moment: Moment) -> list[Section]:
 
 
 def recap(moment: Moment, plain: bool) -> list[RenderableType]:
-    """The question's own parts, marked with what was right and what was given."""
+    """Draw the question's own parts, marked with what was right and what was given."""
     question, given = moment.question, Draft(moment.given)
     match question:
         case Choice():
@@ -129,7 +129,7 @@ _NOT_KNOWN: Note = ("study.not_known", {})
 
 
 def headline(verdict: Verdict, lang: Lang, sure: bool | None = None) -> Text:
-    """Right, partly, wrong or not known: in words first, in colour too."""
+    """Say right, partly, wrong or not known: in words first, in colour too."""
     if verdict.right:
         return Text(say("ui.right", lang), RIGHT)
     if verdict.score > 0:
@@ -140,7 +140,7 @@ def headline(verdict: Verdict, lang: Lang, sure: bool | None = None) -> Text:
 
 
 def outcome(moment: Moment, plain: bool) -> list[RenderableType]:
-    """The verdict: answer against answer, and which mistake it was."""
+    """Draw the verdict: answer against answer, and which mistake it was."""
     verdict, lang = moment.verdict, moment.lang
     assert verdict is not None
     title = headline(verdict, lang, moment.sure)
@@ -163,7 +163,7 @@ def outcome(moment: Moment, plain: bool) -> list[RenderableType]:
 
 
 def proved(moment: Moment, width: int, plain: bool) -> list[RenderableType]:
-    """The run, if there was one: at a glance, or all of it."""
+    """Draw the run, if there was one: at a glance, or all of it."""
     # Loaded when somebody asks for a proof: it brings the laboratory with it.
     from quizkit.ui.proof.glance import glance
     from quizkit.ui.proof.proof_screen import proof_screen
@@ -172,7 +172,7 @@ def proved(moment: Moment, width: int, plain: bool) -> list[RenderableType]:
 
 
 def standing(moment: Moment, plain: bool) -> list[RenderableType]:
-    """The last line: the verdict again (its first line may have left the screen), grade, date."""
+    """Return the last line: the verdict again (its first may have left the screen), grade, date."""
     assert moment.verdict is not None
     line = headline(moment.verdict, moment.lang, moment.sure)
     facts: list[str] = []

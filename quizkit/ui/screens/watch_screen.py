@@ -28,7 +28,7 @@ def frame(
     lang: Lang,
     in_words: Callable[[str], str] = str,
 ) -> list[RenderableType]:
-    """The screen at a time, with all that was under way `since` the one before.
+    """Draw the screen at a time, with all that was under way `since` the one before.
 
     Of a picture higher than the screen it is the part with the playhead. `in_words` puts what the
     run says of its names in the learner's language.
@@ -62,7 +62,7 @@ def legend(chart: Chart, lang: Lang, in_words: Callable[[str], str] = str) -> st
 def told(
     charts: Sequence[Chart], lang: Lang, in_words: Callable[[str], str] = str
 ) -> Iterator[str]:
-    """The same in lines, for a pipe: at each moment what every rank is doing, sends and gets."""
+    """Tell schedules in lines, for a pipe: at each moment what every rank does, sends and gets."""
     for chart in charts:
         yield headline(chart, lang)
         if said := legend(chart, lang, in_words):

@@ -23,7 +23,7 @@ _KNOWN = {"ceil", "floor", "round", "sqrt", "log2", "min", "max", "int"}
 
 
 def worked(formula: Formula, values: Mapping[str, Number], unit: str, lang: Lang) -> Iterator[str]:
-    """Lines from the formula to its number.
+    """Yield the lines from the formula to its number.
 
     What a calculator works out is called A, B, ... and told in words on a line of its own.
     """

@@ -52,7 +52,7 @@ class Browsing:
         """How many of a demo's bugs were planted: `b` once more plants the next one."""
 
     def browse(self, warm: Callable[[], None]) -> None:
-        """Until `q`. `warm` is called once, with the list on the screen."""
+        """Browse until `q`. `warm` is called once, with the list on the screen."""
         browser = self.browser
         with self.keyboard:
             self.screen.paint(BrowserScreen(browser))

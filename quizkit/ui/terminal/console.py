@@ -12,7 +12,7 @@ from quizkit.ui.text import linebreak
 
 
 def console(plain: bool = False, stderr: bool = False) -> Console:
-    """A console that prints text as it is: no markup, no emoji codes, no guessing at colours.
+    """Open a console that prints text as it is: no markup, no emoji codes, no guessed colours.
 
     NO_COLOR and TERM=dumb are rich's own; `plain` leaves no escape sequence at all.
     """

@@ -9,7 +9,7 @@ from quizkit.words import Lang
 
 
 def desk(lang: Lang, plain: bool = False) -> Desk:
-    """The desk for this terminal, pipe or log."""
+    """Open the desk for this terminal, pipe or log."""
     _utf8(sys.stdin)
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     screen = console()

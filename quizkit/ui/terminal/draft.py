@@ -24,7 +24,7 @@ class Draft:
     cursor: int | None = None
 
     def but(self, **changes: object) -> "Draft":
-        """The same with something changed."""
+        """Return the same draft with something changed."""
         return replace(self, **changes)  # pyright: ignore[reportArgumentType]
 
     @property
@@ -54,16 +54,16 @@ class Draft:
         return dict(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else {}
 
     def ticks(self, part: str) -> list[int]:
-        """The ticked indexes of one part."""
+        """Return the ticked indexes of one part."""
         return [each for each in _items(self.parts.get(part)) if isinstance(each, int)]
 
     def holding(self, **parts: object) -> "Draft":
-        """The same with some parts of its value changed."""
+        """Return the same draft with some parts of its value changed."""
         return self.but(value={**self.parts, **parts})
 
 
 def draft_of(moment: Moment) -> Draft:
-    """The draft to go on from; an answer that could not be read is one too."""
+    """Return the draft to go on from; an answer that could not be read is one too."""
     if isinstance(moment.draft, Draft):
         return moment.draft
     if isinstance(moment.draft, str):

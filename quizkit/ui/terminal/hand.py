@@ -145,7 +145,7 @@ class Hand:
         return type_text(lambda: f"{asked}> ", commands={}).text.strip()
 
     def gives_up(self) -> bool:
-        """Handing in nothing asks back once: it counts as an answer."""
+        """Tell whether handing in nothing is meant: asked back once, as it counts as an answer."""
         asked = say("ui.nothing_yet", self.moment.lang)
         again, self.notice = self.notice == asked, asked
         return again

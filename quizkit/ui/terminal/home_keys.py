@@ -15,7 +15,7 @@ from quizkit.words import Lang, other
 def chosen(
     screen: Screen, keyboard: Keyboard, lang: Lang, drawn: Callable[[Lang], HomePage]
 ) -> tuple[str, Lang]:
-    """The command of the key that was pressed, and the language that is spoken by then.
+    """Return the command of the key that was pressed, and the language that is spoken by then.
 
     `drawn` is the page in a language; `next`, `demos`, `study`, `mock` and `quit` lead somewhere.
     """

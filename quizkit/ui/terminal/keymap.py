@@ -54,11 +54,11 @@ class Binding:
     quiet: bool = False
 
     def label(self, lang: Lang) -> str:
-        """One or two words, for the footer."""
+        """Return one or two words, for the footer."""
         return say(f"ui.key_{self.words}", lang)
 
     def explanation(self, lang: Lang) -> str:
-        """A sentence, for the help."""
+        """Return a sentence, for the help."""
         return say(f"ui.does_{self.words}", lang)
 
 
@@ -132,7 +132,7 @@ TYPING: tuple[State, ...] = ("type", "compose")
 
 
 def bound(state: State, key: str) -> str | None:
-    """The command of a key in a state."""
+    """Return the command of a key in a state."""
     for binding in KEYMAP:
         if state in binding.states and key in binding.keys and state not in TYPING:
             return binding.command
@@ -140,12 +140,12 @@ def bound(state: State, key: str) -> str | None:
 
 
 def chords() -> dict[str, str]:
-    """Chord to command, for what is typed."""
+    """Map chords to commands, for what is typed."""
     return {b.chord: b.command for b in KEYMAP if b.chord.startswith("c-") or b.chord in _PAGES}
 
 
 def scrolls(key: str) -> str | None:
-    """The command by which a key moves a page that is only read."""
+    """Return the command by which a key moves a page that is only read."""
     return next((b.command for b in KEYMAP if b.quiet and key in b.keys), None)
 
 
@@ -154,7 +154,7 @@ SCROLLING = tuple(b.command for b in KEYMAP if b.quiet)
 
 
 def line_command(line: str) -> str | None:
-    """The command of a line such as `:t` or `:hint`, or nothing."""
+    """Return the command of a line such as `:t` or `:hint`, or nothing."""
     wanted = line.strip().casefold()
     for binding in KEYMAP:
         if binding.line.startswith(":") and wanted in (binding.line, f":{binding.command}"):
@@ -207,7 +207,7 @@ def explained(
 
 
 def chord_name(chord: str) -> str:
-    """`c-t` as people write it."""
+    """Write a chord such as `c-t` as people write it."""
     if chord in _PAGES:
         return "PgUp/PgDn"
     return "Ctrl-" + chord.removeprefix("c-").upper() if chord.startswith("c-") else ""

@@ -79,7 +79,7 @@ class Keyboard:
                 os.close(end)
 
     def read(self, status: Callable[[], str] | None = None, deadline: float | None = None) -> str:
-        """The next key: a character (full-width ones made narrow, letters small) or a name.
+        """Read the next key: a character (full-width made narrow, letters small) or a name.
 
         Names: enter space backspace tab up down left right pageup pagedown home end
         escape, `eof` where nothing more will

@@ -32,7 +32,7 @@ class Screen:
         return self.console.height
 
     def lines(self, *parts: RenderableType) -> list[Line]:
-        """The lines these take."""
+        """Return the lines these take."""
         options = self.console.options.update(width=self.width)
         return self.console.render_lines(Group(*parts), options, pad=False)
 

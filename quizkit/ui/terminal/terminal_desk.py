@@ -70,7 +70,7 @@ class TerminalDesk:
 
     @contextmanager
     def busy(self, text: str) -> Generator[None]:
-        """Held while a run goes on: keys are swallowed, Ctrl-C reaches the run."""
+        """Hold this while a run goes on: keys are swallowed, Ctrl-C reaches the run."""
         if self._narrow:
             with self._lines.busy(text):
                 yield
@@ -91,7 +91,7 @@ class TerminalDesk:
         return read_page(self._view, self._keyboard, page)
 
     def end(self, summary: Summary) -> None:
-        """The session is over; what was typed and not handed in is given back."""
+        """Show the summary; what was typed and not handed in is given back."""
         if self._narrow:
             self._lines.end(summary)
             return

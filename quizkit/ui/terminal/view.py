@@ -28,7 +28,7 @@ class View:
         self.free = 0
 
     def open(self, page: object) -> None:
-        """From now on it is this page; another than before begins at its top."""
+        """Turn to a page; another than before begins at its top."""
         if page != self._page:
             self._page, self.top = page, 0
 
@@ -85,7 +85,7 @@ class View:
         self.screen.put(lines, prompt)
 
     def scroll(self, command: str) -> bool:
-        """Move as one of the keymap's scrolling commands says; whether it is one."""
+        """Move as one of the keymap's scrolling commands says; tell whether it is one."""
         page = max(1, self._room - 1)
         places = {
             "scroll_up": self.top - 1,

@@ -19,7 +19,7 @@ class WordWrap(Processor):
         self._before = before
 
     def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
-        """One line as it is shown, and where in it each character of the text went."""
+        """Return a line as shown, and where in it each character of the text went."""
         fragments = explode_text_fragments(transformation_input.fragments)
         text = fragment_list_to_text(fragments)
         width = transformation_input.width - self._before()

@@ -13,7 +13,7 @@ _STYLES = {tokenize.STRING: "green", tokenize.COMMENT: "dim italic"}
 
 
 def highlighted(source: str) -> Text:
-    """The source with styles; what does not read as Python stays as it is."""
+    """Return the source with styles; what does not read as Python stays as it is."""
     text = Text(source, overflow="fold")
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -37,7 +37,7 @@ def listing(
     marks: Mapping[int, tuple[str, str]] | None = None,
     plain: bool = False,
 ) -> RenderableType:
-    """Lines with their numbers, counted from 1; `marks` is number -> (sign, style)."""
+    """Draw lines with their numbers, counted from 1; `marks` is number -> (sign, style)."""
     marks = marks or {}
     if plain:
         # One line of code is one line of text, however wide: a reader or a log knows no columns.

@@ -33,7 +33,7 @@ class Hanging:
 
 
 def refilled(source: str, width: int) -> list[str]:
-    """The lines, those that are too long and what continues them broken at two blanks or more."""
+    """Break lines that are too long, and what continues them, at two blanks or more."""
     lines = source.split("\n")
     if all(cell_len(line) <= width for line in lines):
         return lines

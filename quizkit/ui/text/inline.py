@@ -40,20 +40,20 @@ class Span(NamedTuple):
 
 
 def inline(source: str, plain: bool = False, style: str = "") -> Text:
-    """The paragraph as text; `plain` keeps the backticks that colour replaces."""
+    """Return the paragraph as text; `plain` keeps the backticks that colour replaces."""
     text = Text(style=style, overflow="fold")
     _append(text, one_line(source), "", plain)
     return text
 
 
 def one_line(source: str) -> str:
-    """The paragraph with its lines joined; those breaks stay that were meant."""
+    """Join the paragraph's lines; those breaks stay that were meant."""
     source = _HARD_BREAK.sub(_HARD, source.strip())
     return _SOFT_BREAK.sub(" ", _CHINESE_BREAK.sub("", source)).replace(_HARD, "\n")
 
 
 def spans(source: str) -> Iterator[Span]:
-    """The stretches of a paragraph that is in one line."""
+    """Yield the stretches of a paragraph that is in one line."""
     start = 0
     for span in _SPANS.finditer(source):
         if span.start() > start:
@@ -78,12 +78,12 @@ def spans(source: str) -> Iterator[Span]:
 
 
 def maths(source: str) -> Text:
-    """A formula on a line of its own."""
+    """Write a formula on a line of its own."""
     return Text(unicode(source), overflow="fold")
 
 
 def cells(row: str) -> list[str]:
-    """The cells of a table's row: bars inside code and formulas are not borders."""
+    """Split a table's row into cells: bars inside code and formulas are not borders."""
     row = row.strip().removeprefix("|")
     row = row[:-1] if row.endswith("|") and not row.endswith("\\|") else row
     found, start = [""], 0

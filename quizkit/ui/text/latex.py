@@ -42,7 +42,7 @@ _SPACES = (",", ";", ":", "!", " ", "quad", "qquad", "enspace", "thinspace")
 
 
 def unicode(source: str) -> str:
-    """The formula between two dollars (without them), in one line."""
+    """Write the formula between two dollars (without them) in one line."""
     pieces = _Reader(source).pieces("")
     return " ".join(join(pieces).split())
 

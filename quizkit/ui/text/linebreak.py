@@ -25,7 +25,7 @@ _CLOSING = frozenset("，。、；：？！）》」』】〉〕］｝”’…�
 
 
 def breaks(text: str, width: int, fold: bool = True) -> list[int]:
-    """The offsets at which to cut one line of text so that no piece is wider than `width`.
+    """List the offsets at which to cut one line of text so that no piece is wider than `width`.
 
     Without `fold` a word that is wider stays whole, for the caller to crop.
     """
@@ -59,7 +59,7 @@ def commands(text: str) -> Iterator[tuple[int, int]]:
 
 
 def wrapped(text: str, width: int) -> str:
-    """The text with its lines broken, for a terminal that would cut words at its edge.
+    """Break the text's lines, for a terminal that would cut words at its edge.
 
     A word that is wider than the line, as a path may be, stays whole.
     """
@@ -71,7 +71,7 @@ def wrapped(text: str, width: int) -> str:
 
 
 def narrowed(rows: str, width: int) -> str:
-    """Commands beside what they do; what they do below them where a line cannot hold both."""
+    """Set commands beside what they do, or above it where a line cannot hold both."""
     if max(map(cell_len, rows.split("\n"))) <= width:
         return rows
     return re.sub(" {2,}", "\n    ", rows)

@@ -33,7 +33,7 @@ Block = Callable[[bool], RenderableType]
 
 
 def prose(source: str, plain: bool = False) -> RenderableType:
-    """A whole text. `plain` is for screen readers and logs: no boxes, nothing said by colour."""
+    """Draw a whole text. `plain`, for screen readers and logs: no boxes, nothing said by colour."""
     shown: list[RenderableType] = []
     for block in _Blocks(source.strip("\n").expandtabs(4).split("\n")).read():
         if shown:

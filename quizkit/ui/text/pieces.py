@@ -74,7 +74,7 @@ def _would_merge(out: str, before: str, text: str) -> bool:
 
 
 def numerator(pieces: Sequence[Piece]) -> str:
-    """Above the line a product needs no brackets, as multiplying comes from the left."""
+    """Write a numerator: a product needs no brackets, as multiplying comes from the left."""
     solid = [piece for piece in pieces if piece.kind != "space"]
     depth = 0
     for piece in solid:
@@ -89,7 +89,7 @@ def numerator(pieces: Sequence[Piece]) -> str:
 
 
 def tight(pieces: Sequence[Piece]) -> str:
-    """The text of something that has to hold together under a root or below a fraction line."""
+    """Write something that has to hold together under a root or below a fraction line."""
     solid = [piece for piece in pieces if piece.kind != "space"]
     text = join(pieces).strip()
     if len(solid) == 2 and solid[0].text in PREFIXES:
@@ -123,7 +123,7 @@ def _is_call(solid: Sequence[Piece]) -> bool:
 
 
 def raised(inside: Sequence[Piece], mark: str) -> str:
-    """A superscript or subscript: in small letters where Unicode has them all."""
+    """Write a superscript or subscript: in small letters where Unicode has them all."""
     text = "".join(join(inside).split())
     small = SUPERSCRIPTS if mark == "^" else SUBSCRIPTS
     if text and all(character in small for character in text):
