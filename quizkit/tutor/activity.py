@@ -27,7 +27,7 @@ class Activity:
 
 
 def activity(answers: Iterable[Answer], now: datetime, zone: tzinfo | None = None) -> Activity:
-    """Days of the zone's calendar (None: the clock on the wall). Takes the answers that count."""
+    """Count by days of the zone's calendar (None: the clock on the wall) the answers that count."""
     today = now.astimezone(zone).date()
     counts = Counter((row.at.astimezone(zone).date(), row.mode) for row in answers)
     days = {day for day, _ in counts}

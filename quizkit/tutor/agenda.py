@@ -21,7 +21,7 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class Agenda:
-    """Entrys that are due, the longest overdue first, and each topic's counts."""
+    """Entries that are due, the longest overdue first, and each topic's counts."""
 
     now: datetime
     due: tuple[tuple[Entry, datetime], ...]

@@ -32,11 +32,11 @@ class Asked:
     code: "Excerpt | None" = None
 
     def fill(self, text: Text, lang: Lang) -> str:
-        """The text with this asking's numbers in it; other braces are left alone."""
+        """Return the text with this asking's numbers in it; other braces are left alone."""
         return put(text[lang], self._shown)
 
     def answer(self) -> Number:
-        """The right number of a `numeric`, for these values."""
+        """Return the right number of a `numeric`, for these values."""
         if not isinstance(self.question, Numeric):
             raise TypeError(f"{self.question.id} is not numeric")
         return self.question.answer.number(self.values)
@@ -51,7 +51,7 @@ class Asked:
 
 
 def ask(question: Question, seed: int, code: "Excerpt | None" = None) -> Asked:
-    """One asking; the same seed gives the same one.
+    """Make one asking; the same seed gives the same one.
 
     Raises UsageError for a number that cannot be drawn or has no answer.
     """

@@ -20,7 +20,7 @@ class Calibration:
 
 
 def calibration(answers: Iterable[Answer]) -> Calibration:
-    """Counts what was said. Takes the answers that count, as given."""
+    """Count how sure the learner was and how it went. Takes the answers that count, as given."""
     counts: dict[tuple[bool | None, bool], int] = {}
     mistaken: dict[str, None] = {}
     for row in answers:

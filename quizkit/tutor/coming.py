@@ -45,25 +45,25 @@ class Coming:
         return bool(handful)
 
     def append(self, name: str) -> None:
-        """After everything else."""
+        """Put a question after everything else."""
         if self._later:
             self._later.append([self._all[name]])
         else:
             self.plan.append(name)
 
     def insert(self, place: int, name: str) -> None:
-        """At a place near the front."""
+        """Put a question at a place near the front."""
         while len(self.plan) < place and self.mix():
             pass
         self.plan.insert(place, name)
 
     def drop(self, name: str) -> None:
-        """Not to come."""
+        """Take a question out: it is not to come."""
         self.plan = [each for each in self.plan if each != name]
         self._later = [kept for part in self._later if (kept := [e for e in part if e.id != name])]
 
     def swap(self, one: str, other: str) -> None:
-        """Each where the other was; one that was nowhere is then nowhere to be found."""
+        """Put each where the other was; one that was nowhere is then nowhere to be found."""
         names = {one: other, other: one}
         self.plan = [names.get(each, each) for each in self.plan]
         self._later = [[self._all[names.get(e.id, e.id)] for e in part] for part in self._later]

@@ -21,7 +21,7 @@ def disputable(question: Question, given: object) -> bool:
 
 
 def corrected(recorder: Recorder, sitting: Sitting, command: Command) -> bool:
-    """A command about the verdict; True where it changes what is remembered."""
+    """Carry out a command about the verdict; True where it changes what is remembered."""
     assert sitting.row
     assert sitting.verdict
     match command.name:

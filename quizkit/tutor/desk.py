@@ -162,7 +162,7 @@ class Desk(Protocol):
         ...
 
     def busy(self, text: str) -> AbstractContextManager[object]:
-        """Held while a run goes on; an interrupt inside ends the run, not the session."""
+        """Hold this while a run goes on; an interrupt inside ends the run, not the session."""
         ...
 
     def read(self, page: Page) -> Command:
@@ -173,5 +173,5 @@ class Desk(Protocol):
         ...
 
     def end(self, summary: Summary) -> None:
-        """The session is over."""
+        """Show the summary: the session is over."""
         ...

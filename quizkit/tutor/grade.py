@@ -40,7 +40,7 @@ PASS = 0.7
 
 
 def grade(asked: Asked, given: object) -> Verdict:
-    """The verdict. Raises UnreadableError where what was given is no answer at all."""
+    """Return the verdict. Raises UnreadableError where what was given is no answer at all."""
     if given is None:
         return Verdict(False, 0.0, expected(asked), notes=(("study.not_known", {}),))
     match asked.question:

@@ -14,7 +14,7 @@ _CLOSE = 1e-9
 
 
 def formula(text: str, names: Mapping[str, Number] | None = None) -> Formula | None:
-    """The formula that was typed, or None; with `names`, one that uses no others.
+    """Read the formula that was typed, or None; with `names`, one that uses no others.
 
     A product of letters needs its sign (`p*m`), since `pm` may be a name.
     """

@@ -68,7 +68,7 @@ def was_right(name: str, cards: Mapping[str, Card]) -> bool:
 def chosen(
     entries: Iterable[Entry], levels: tuple[int, int] = (1, HIGHEST), kinds: Collection[str] = ()
 ) -> list[Entry]:
-    """The questions that were asked for."""
+    """Return the questions of these levels and kinds; without kinds, of all."""
     low, high = levels
     return [
         each for each in entries if low <= each.level <= high and (not kinds or each.kind in kinds)
@@ -76,7 +76,7 @@ def chosen(
 
 
 def core(entries: Sequence[Entry], met: Collection[str]) -> list[Entry]:
-    """Of each topic that has core questions only those, and whatever was met before."""
+    """Return, of topics with core questions, only those, and whatever was met before."""
     chosen = {each.topic for each in entries if each.core}
     return [each for each in entries if each.core or each.id in met or each.topic not in chosen]
 
@@ -93,7 +93,7 @@ def shuffled(seed: int, name: str) -> bytes:
 
 
 def targets(entries: Iterable[Entry], cards: Mapping[str, Card], start: int) -> dict[str, int]:
-    """The level at which each topic goes on: where the learner started, and up as answers hold."""
+    """Return each topic's level to go on at: where the learner started, and up as answers hold."""
     held: dict[str, Counter[int]] = {}
     for each in entries:
         levels = held.setdefault(each.topic, Counter())
@@ -178,7 +178,7 @@ def _off(new: Sequence[Entry], level: Mapping[str, int], seed: int) -> dict[str,
 
 
 def course(entries: Iterable[Entry], order: Sequence[str], cards: Mapping[str, Card]) -> Lineup:
-    """A topic from its beginning, in reading order, without what was already answered."""
+    """Line up a topic from its beginning, in reading order, without what was already answered."""
     known = {each.id for each in entries}
     every = [*order, *sorted(known - {*order})]
     return Lineup(plan=[name for name in every if name in known and name not in cards])

@@ -53,7 +53,7 @@ def rate(
     *,
     myth: bool = False,
 ) -> int:
-    """The grade (1-4) that follows from what happened.
+    """Return the grade (1-4) that follows from what happened.
 
     Again: wrong. Hard: wrong in one part of many (6 gaps of 7, one number of a list, 2 of 3
     options and no misconception), or right, but with a hint, by a guess, with reasons missing, or
@@ -132,7 +132,7 @@ class Memory:
 
 
 def fold(reviews: Iterable[Review]) -> dict[str, Card]:
-    """The cards after these answers, which come in the order they were given."""
+    """Return the cards after these answers, which come in the order they were given."""
     cards: dict[str, Card] = {}
     for review in reviews:
         before = cards.get(review.question)
@@ -141,7 +141,7 @@ def fold(reviews: Iterable[Review]) -> dict[str, Card]:
 
 
 def reviewed(card: Card | None, review: Review) -> Card:
-    """The card after one more answer."""
+    """Return the card after one more answer."""
     scheduler, ratings = _scheduler()
     import fsrs
 

@@ -37,7 +37,7 @@ _COMMAS = re.compile(r"\d+(?:,\d+)+")
 
 
 def tidy(text: str) -> str:
-    """The text in one width and one spelling of each sign; superscripts become powers."""
+    """Return the text in one width and spelling of each sign; superscripts become powers."""
     # Before NFKC, which would turn 10⁹ into 109.
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+", lambda found: f"**({found[0].translate(_SUPERSCRIPTS)})", text)
     text = unicodedata.normalize("NFKC", text).translate(_SIGNS)
@@ -45,7 +45,7 @@ def tidy(text: str) -> str:
 
 
 def split_number(text: str) -> tuple[float, str] | None:
-    """The number a tidied text begins with and what follows it, or None if there is no number.
+    """Split a tidied text into the number it begins with and what follows; None without a number.
 
     Of `3/11 ≈ 0.27` it is the first, where the last is the same rounded; else there is none. What
     is in letters is passed over: `(p-1)/(m+p-1) = 3/11`.
@@ -119,13 +119,13 @@ def _split(text: str) -> tuple[float, str] | None:
 
 
 def plain_number(text: str) -> float | None:
-    """The number the text is, with nothing after it; None if it is anything else."""
+    """Read a text that is a number and nothing else; None if it is anything else."""
     found = split_number(tidy(text))
     return found[0] if found and not found[1] else None
 
 
 def number_list(text: str, length: int) -> list[float] | None:
-    """A list as typed: 4 3 2 1, [4,3,2,1], 4，3，2，1; None where something is not a number."""
+    """Read a list as typed: 4 3 2 1, [4,3,2,1], 4，3，2，1; None where something is no number."""
     inner = tidy(text).strip("[](){}<> ")
     # By spaces first, where that gives the right count: only then can commas group digits.
     parts = inner.split()

@@ -16,7 +16,7 @@ _PIECE = re.compile(rf"\d+(?:\.\d+)?|[{_ANY}]")
 
 
 def in_digits(text: str) -> str:
-    """The text with its numerals in digits; what is no numeral stays."""
+    """Write a text's numerals in digits; what is no numeral stays."""
     if not LETTERS & {*text}:
         return text
     if found := _FRACTION.match(text):
@@ -27,7 +27,7 @@ def in_digits(text: str) -> str:
 
 
 def numeral(text: str) -> float | None:
-    """The number a numeral is, or None if it is none: 百万 alone counts nothing."""
+    """Return the number a numeral is, or None if it is none: 百万 alone counts nothing."""
     text = "".join(_DIGITS.get(letter, letter) for letter in text).replace("点", ".")
     if re.fullmatch(r"\d+(?:\.\d+)?", text):
         return float(text)

@@ -115,7 +115,7 @@ class Placement:
         return self.as_next(found.id)
 
     def as_next(self, name: str) -> Turn:
-        """That question with the numbers it has here: each is asked once."""
+        """Return a question with the numbers it has here: each is asked once."""
         number = Random(f"{self._seed}:{name}").getrandbits(31)  # noqa: S311  not a secret
         return Turn(name, number)
 

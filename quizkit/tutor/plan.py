@@ -63,12 +63,12 @@ class Plan:
 
 
 def unmet(chance: float, model: Fsrs) -> Hold:
-    """A question never asked, which the learner may know anyway."""
+    """Return the memory of a question never asked, which the learner may know anyway."""
     return Hold(((chance, model.first(GOOD)),), met=False)
 
 
 def expected(hold: Hold, day: float, model: Fsrs) -> float:
-    """The chance of a right answer on a day."""
+    """Return the chance of a right answer on a day."""
     days = max(0.0, day - hold.last)
     return sum(chance * model.recall(trace.stability, days) for chance, trace in hold.traces)
 
@@ -146,7 +146,7 @@ def plan(tasks: Sequence[Task], budgets: Sequence[float], model: Fsrs) -> Plan:
 
 
 def stretches(until: int) -> Iterator[range]:
-    """Days that share one ranking: today by itself, days far from the interview in a handful."""
+    """Yield days that share one ranking: today by itself, far days in a handful."""
     first, size = 0, 1
     while first < until:
         yield range(first, first + size)

@@ -45,20 +45,20 @@ class Recalled(NamedTuple):
 
 
 def usual(entry: Entry, lang: Lang) -> float:
-    """Seconds to read the question in the language and to answer it."""
+    """Return the seconds to read the question in the language and to answer it."""
     asks = entry.asks_zh if lang == "zh" else entry.asks_en
     kind = cast("Kind", entry.kind)
     return asks + _WORK[kind] if asks else TARGETS[kind]
 
 
 def after(entry: Entry, lang: Lang, *, met: bool) -> float:
-    """Seconds to read why; nobody's clock runs then. Who knows it already reads half of it."""
+    """Return the seconds to read why; nobody's clock runs then. Who knows it reads half of it."""
     tells = entry.tells_zh if lang == "zh" else entry.tells_en
     return (tells or READING) * (0.5 if met else 1.0)
 
 
 def pace(spent: Iterable[tuple[str, float, float]], otherwise: float) -> Callable[[str], float]:
-    """By which factor the learner's time differs from the usual, by kind: (kind, usual, spent).
+    """Return the learner's time as a factor of the usual, by kind, from (kind, usual, spent).
 
     A kind's own median where there are ten answers of it, else that of all, else `otherwise`.
     """
@@ -72,7 +72,7 @@ def pace(spent: Iterable[tuple[str, float, float]], otherwise: float) -> Callabl
 
 
 def within_reason(kind: str, seconds: float) -> float:
-    """The time an answer took, without that in which nobody was there."""
+    """Return the time an answer took, without that in which nobody was there."""
     return min(seconds, _LONGEST.get(kind, max(_LONGEST.values())))
 
 
@@ -106,7 +106,7 @@ def later(answers: Iterable[tuple[str, float, int]]) -> list[Recalled]:
 
 
 def fitted(recalled: Sequence[Recalled]) -> Fsrs:
-    """The curve under which what was recalled is likeliest, FSRS's own unless it is told better."""
+    """Fit the curve under which what was recalled is likeliest, FSRS's own unless told better."""
     return max((Fsrs(times=t, decay=d) for t, d in _CURVES), key=lambda m: _likely(m, recalled))
 
 

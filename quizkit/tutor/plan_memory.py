@@ -49,7 +49,7 @@ class Fsrs:
         self._easiest = weights[4] - exp(3 * weights[5]) + 1
 
     def recall(self, stability: float, days: float) -> float:
-        """The chance of a right answer so many days after the last one."""
+        """Return the chance of a right answer so many days after the last one."""
         return (1 + self._factor * days / stability) ** self._power
 
     def first(self, grade: int) -> MemoryTrace:
@@ -64,7 +64,7 @@ class Fsrs:
         )
 
     def stability(self, trace: MemoryTrace, days: float, grade: int) -> float:
-        """The half of that which a chance goes by."""
+        """Return the stability that an answer leaves, so many days after the last one."""
         found = self._sooner(trace, grade) if days < 1 else self._later(trace, days, grade)
         return max(_LEAST, found)
 

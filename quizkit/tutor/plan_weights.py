@@ -21,7 +21,7 @@ _LEVELS: Mapping[Role, tuple[float, float, float, float, float]] = {
 
 
 def alike(_: Entry) -> float:
-    """Every question as much as any other."""
+    """Weigh every question as much as any other."""
     return 1.0
 
 
@@ -31,12 +31,12 @@ def within(topics: Collection[str], weigh: Weigh) -> Weigh:
 
 
 def by_role(role: Role) -> Weigh:
-    """By level alone."""
+    """Weigh a question by its level alone, for this role."""
     return lambda entry: _LEVELS[role][entry.level - 1]
 
 
 def by_script(script: Script, entries: Iterable[Entry]) -> Weigh:
-    """A topic by its share of the script's time, which its questions share alike.
+    """Weigh a topic by its share of the script's time, which its questions share alike.
 
     What the script does not ask weighs nothing. Questions of the script's own stand on no shelf.
     """

@@ -53,7 +53,7 @@ class Queue:
         return len(self._back) + len(self._coming)
 
     def next(self) -> Turn | None:
-        """The next question, or None at the end."""
+        """Return the next question, or None at the end."""
         if self._back:
             self._turn = self._back.pop()
             return self._turn
@@ -67,7 +67,7 @@ class Queue:
         return self._turn
 
     def as_next(self, name: str) -> Turn:
-        """That question with the numbers it has when it is asked next."""
+        """Return a question with the numbers it has when it is asked next."""
         times = self._times.get(name, 0) + 1
         seed = Random(f"{self._seed}:{name}:{times}").getrandbits(31)  # noqa: S311  not a secret
         return Turn(name, seed, name in self._repeated, self._reasons.get(name))
@@ -89,7 +89,7 @@ class Queue:
         return name not in self._repeated and (self._strict or not is_leech(name, self._cards))
 
     def wrong(self, turn: Turn, myth: str | None) -> None:
-        """It comes back at the end, once; another one with the same myth comes sooner."""
+        """Bring it back at the end, once; another one with the same myth comes sooner."""
         if self.repeats(turn):
             self._repeated.add(turn.question)
             self._coming.append(turn.question)
@@ -127,7 +127,7 @@ class Queue:
         )
 
     def follow(self, question: Question, right: bool) -> None:
-        """Put that next."""
+        """Put next what follows from the answer, if anything does, and take the answer in."""
         found = self.following(question, right)  # as it was told with the verdict
         if found:
             self._reasons[found] = self._followed(question.id, found, right)

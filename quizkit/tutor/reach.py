@@ -40,9 +40,9 @@ class Reach:
         return level
 
     def answered(self, turn: Turn, entry: Entry, right: bool) -> None:
-        """One more answer."""
+        """Take in one more answer."""
         self._answers.append((turn, entry, right))
 
     def undone(self, turn: Turn) -> None:
-        """It was taken back."""
+        """Drop an answer that was taken back."""
         self._answers = [each for each in self._answers if each[0] is not turn]

@@ -10,7 +10,7 @@ _MODEL = Fsrs()
 
 
 def recall(card: Card, at: datetime) -> float:
-    """The chance, from 1 just after the answer down towards 0. Hours count as parts of a day:
-    in whole days, a memory of twenty hours would be perfect.
+    """Return the chance of a right answer, from 1 just after the last down towards 0. Hours count
+    as parts of a day: in whole days, a memory of twenty hours would be perfect.
     """
     return _MODEL.recall(card.stability, max(0.0, (at - card.last) / _DAY))

@@ -36,7 +36,7 @@ class Recorder:
     def answer(
         self, asked: Asked, lang: Lang, given: object, verdict: Verdict, effort: Effort
     ) -> Answer:
-        """An answer and what it was worth."""
+        """Write down an answer and what it was worth."""
         kind, right, score = asked.question.kind, verdict.right, verdict.score
         return self._write(
             replace(
@@ -61,24 +61,24 @@ class Recorder:
         )
 
     def undo(self, row: Answer) -> Answer:
-        """Take a row back; the row that says so."""
+        """Take a row back; return the row that says so."""
         taken = replace(row, given=None, score=None, right=None, grade=None)
         return self._write(
             replace(taken, hints=0, seconds=0.0, sure=None, undoes=row.uuid, note=UNDO)
         )
 
     def grade(self, row: Answer, grade: int) -> Answer:
-        """The learner's own grade, in place of the one that followed from what happened."""
+        """Write the learner's own grade in place of the one that followed from what happened."""
         myth = f"\n{MYTH}: {row.myth}" if row.myth else ""
         return self._write(replace(row, grade=grade, undoes=row.uuid, note=f"{GRADE}{myth}"))
 
     def right(self, row: Answer) -> Answer:
-        """The learner says the verdict was wrong; the row also flags the question."""
+        """Write that the learner says the verdict was wrong; the row also flags the question."""
         judged = replace(row, right=True, score=1.0, grade=GOOD)
         return self._write(replace(judged, undoes=row.uuid, note=RIGHT))
 
     def flag(self, asked: Asked, lang: Lang, text: str, given: object = None) -> Answer:
-        """Something is wrong with the question, or with what was said of the answer to it."""
+        """Write that something is wrong with the question, or with what was said of the answer."""
         note = f"{FLAG}: {text}" if text else FLAG
         return self._write(replace(self._row(asked, lang), given=given, note=note))
 

@@ -48,13 +48,13 @@ class Sitting:
         return self.asked.question
 
     def redraft(self, given: object) -> object:
-        """An answer as what it was before it was handed in: an essay is text again."""
+        """Return an answer as it was before it was handed in: an essay is text again."""
         if isinstance(self.question, Essay) and isinstance(given, Mapping):
             return cast("Mapping[str, object]", given).get("text")
         return given
 
     def anew(self) -> "Sitting":
-        """The same before it was answered. What was typed can be mended; picks are made anew."""
+        """Return it as before the answer. What was typed can be mended; picks are made anew."""
         typed = isinstance(self.given, str) or isinstance(self.question, Essay | Cloze)
         draft = self.redraft(self.given) if typed else None
         # A hint that was read stays read.

@@ -108,7 +108,7 @@ def leeches(entries: Iterable[Entry], cards: Mapping[str, Card]) -> list[Leech]:
 
 
 def judged(entries: Iterable[Entry], answers: Iterable[Answer]) -> list[Answer]:
-    """The answers that count, under the names that their questions have today."""
+    """List the answers that count, under the names that their questions have today."""
     return _renamed(counted(answers), _names(entries))
 
 

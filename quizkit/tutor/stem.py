@@ -21,7 +21,7 @@ class Stem:
     lang: Lang
 
     def markdown(self, *, folded: bool = False) -> str:
-        """All of it as Markdown; `folded` counts the usual conditions instead of telling them."""
+        """Write all of it as Markdown; `folded` counts the usual conditions and tells none."""
         told = [*self.assume]
         if folded and self.usual:
             told.append(say("bank.assume_folded", self.lang, count=len(self.usual)))

@@ -30,8 +30,8 @@ def tallies(
     then: datetime,
     by: Callable[[Entry], Place],
 ) -> dict[Place, Tally]:
-    """One sum for each place that `by` names. The answers are to these entries; `then` is the
-    moment for which remembering is reckoned.
+    """Add up one sum for each place that `by` names. The answers are to these entries; `then` is
+    the moment for which remembering is reckoned.
     """
     found: dict[Place, Tally] = {}
     places: dict[str, Tally] = {}
@@ -49,7 +49,7 @@ def tallies(
 
 
 def total(tallies: Iterable[Tally | None]) -> Tally | None:
-    """All of them as one; None where there is none."""
+    """Add them all up; None where there is none."""
     found = [each for each in tallies if each]
     if not found:
         return None

@@ -31,7 +31,7 @@ class Turns(Protocol):
         ...
 
     def next(self) -> Turn | None:
-        """The next one, or None at the end."""
+        """Return the next question, or None at the end."""
         ...
 
     def undo(self, turn: Turn, then: Turn | None = None) -> None:
@@ -43,7 +43,7 @@ class Turns(Protocol):
         ...
 
     def wrong(self, turn: Turn, myth: str | None) -> None:
-        """It was answered wrong."""
+        """Take in that a question was answered wrong."""
         ...
 
     def following(self, question: Question, right: bool) -> str | None:
@@ -51,9 +51,9 @@ class Turns(Protocol):
         ...
 
     def as_next(self, name: str) -> Turn:
-        """That question with the numbers it has when it is asked next."""
+        """Return a question with the numbers it has when it is asked next."""
         ...
 
     def follow(self, question: Question, right: bool) -> None:
-        """It was answered."""
+        """Take in what was answered."""
         ...

@@ -30,7 +30,7 @@ def near(number: float, wanted: Number, within: float) -> bool:
 
 
 def grade_numeric(question: Numeric, asked: Asked, given: object) -> Verdict:
-    """A number: in any unit that can be turned into the asked one, with the trap that was hit."""
+    """Grade a number in any unit that converts to the asked one, with the trap that was hit."""
     measure = _measured(_typed(given), question, asked)
     answer = question.answer.number(asked.values)
     verdict = Verdict(False, 0.0, expected(asked))
@@ -106,7 +106,7 @@ def _trap(
 
 
 def grade_cloze(question: Cloze, asked: Asked, given: object) -> Verdict:
-    """Gaps: by spelling, by synonym, or by being the same number."""
+    """Grade gaps: by spelling, by synonym, or by being the same number."""
     names = [*question.gaps]
     filled = {names[0]: given} if isinstance(given, str) and len(names) == 1 else as_mapping(given)
     if any(not isinstance(filled.get(name), str) for name in names):
@@ -129,7 +129,7 @@ def grade_cloze(question: Cloze, asked: Asked, given: object) -> Verdict:
 
 
 def gap_number(question: Cloze, typed: str) -> float | None:
-    """The number that was filled in, if it was one: also in words, or with its counting word."""
+    """Return the number that was filled in, if any: also in words, or with its counting word."""
     for text in (typed, _without_words(question, typed)):
         number = plain_number(text)
         if number is not None:

@@ -8,7 +8,7 @@ from quizkit.tutor.verdict import Note
 
 
 def why_now(turn: Turn, card: Card | None, now: datetime) -> Note:
-    """The reason in a few words. `card` is what is remembered, None where it is new."""
+    """Say the reason in a few words. `card` is what is remembered, None where it is new."""
     if turn.repeat:
         return "study.now_again", {}
     if turn.reason:
