@@ -92,7 +92,7 @@ class InterviewDesk(Protocol):
         ...
 
     def busy(self, text: str) -> AbstractContextManager[object]:
-        """Held while another program has the diary locked."""
+        """Hold this while another program has the diary locked."""
         ...
 
     def open(self, opening: Opening) -> bool:
@@ -104,7 +104,7 @@ class InterviewDesk(Protocol):
         ...
 
     def stopped(self, why: Stop, lang: Lang) -> None:
-        """The clock has stopped."""
+        """Say that the clock has stopped."""
         ...
 
     def tick(self, sheet: EssaySheet) -> Ticks | Left:

@@ -50,12 +50,12 @@ def weigh(asked: Asked, value: object) -> Weighed:
 
 
 def shown(text: str, points: Sequence[RubricPoint | Veto]) -> tuple[int, ...]:
-    """The points of which the text holds a keyword."""
+    """Return the points of which the text holds a keyword."""
     return tuple(n for n, point in enumerate(points) if evidence(text, point.keywords))
 
 
 def route(script: Script, heard: Mapping[str, Heard]) -> Iterator[tuple[Station, bool]]:
-    """The stations of this interview and whether each is a probe, by what was heard at each.
+    """Yield this interview's stations and whether each is a probe, by what was heard at each.
 
     After an answer the first probe whose condition holds is put: an interviewer follows up one
     thing at a time.

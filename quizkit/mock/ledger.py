@@ -37,7 +37,7 @@ class Ledger:
         self._beat = clock.steady()
 
     def start(self, note: dict[str, Any]) -> None:
-        """The opening was heard; the clock starts."""
+        """Write that the opening was heard; the clock starts."""
         self._write("start", note)
 
     def back(self) -> tuple[float, float]:
@@ -49,7 +49,7 @@ class Ledger:
         return away, charged
 
     def open(self, station: Station) -> None:
-        """A question is put, or put again after the interview was left at it."""
+        """Write that a question is put, or put again after the interview was left at it."""
         again = self.sitting.station == station.id
         self.timer.open(self.sitting.spent if again else 0.0)
         if not again:
@@ -73,13 +73,13 @@ class Ledger:
             self._on_disk = draft
 
     def leave(self, draft: str) -> None:
-        """The learner goes."""
+        """Write that the learner goes, with the text so far."""
         self._log("left", spent=self.timer.spent(), draft=draft)
 
     def answer(
         self, station: Station, asked: Asked, weighed: Weighed, came: Handed, late: bool
     ) -> None:
-        """The answer to the question that is open. An essay's is not judged yet."""
+        """Write the answer to the question that is open. An essay's is not judged yet."""
         waits = isinstance(asked.question, Essay) and weighed.given is not None
         judge: Judge = "keywords" if waits else "nobody" if weighed.given is None else "key"
         kept = Kept(
@@ -114,7 +114,7 @@ class Ledger:
         self.sitting.answers[station.id] = answer
 
     def judged(self, station: Station, asked: Asked, ticks: Ticks) -> None:
-        """The learner's ticks on an essay; this row takes the place of the open one."""
+        """Write the learner's ticks on an essay; this row takes the place of the open one."""
         before = self.sitting.answers[station.id]
         given = {**as_mapping(before.given), "points": [*ticks.points], "vetoes": [*ticks.vetoes]}
         verdict = grade(asked, given)
@@ -134,13 +134,13 @@ class Ledger:
         self.sitting.answers[station.id] = answer
 
     def stop(self, why: Stop) -> None:
-        """The clock stands still from here on."""
+        """Write that the clock stands still from here on."""
         self._log("stopped", why=why)
         sitting = self.sitting
         sitting.stop, sitting.used, sitting.paused = why, self.timer.used(), self.timer.paused
 
     def done(self, card: dict[str, Any]) -> None:
-        """The scorecard as it was given, whatever becomes of the script."""
+        """Write the scorecard as it was given, whatever becomes of the script."""
         self._write("done", {"card": card})
 
     def _log(self, name: str, *, hurried: bool = False, **note: object) -> None:

@@ -12,7 +12,7 @@ CONVENTIONS = ("scale", "overall", "unreached", "judged", "probed", "capped", "c
 
 
 def printed(card: Scorecard, lang: Lang) -> dict[str, Any]:
-    """The scorecard as JSON, its words in one language."""
+    """Return the scorecard as JSON, its words in one language."""
     script = card.script
     return {
         "schema": SCHEMA,
@@ -56,7 +56,7 @@ def printed(card: Scorecard, lang: Lang) -> dict[str, Any]:
 
 
 def convention(name: str, lang: Lang) -> str:
-    """One convention, in words."""
+    """Say one convention in words."""
     return say(f"mock.rule_{name}", lang, best=f"{BEST:g}", cap=f"{VETO_CAP:g}")
 
 

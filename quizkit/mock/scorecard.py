@@ -138,7 +138,7 @@ class Scorecard:
 
 
 def rate(script: Script, marks: Sequence[Mark]) -> tuple[Rated, ...]:
-    """The script's dimensions, in its order."""
+    """Rate the script's dimensions, in its order."""
     rated: list[Rated] = []
     for dimension, weight in script.weights.items():
         evidence = tuple(

@@ -37,7 +37,7 @@ class Kept:
     paused: float
 
     def note(self) -> str:
-        """As it stands in the row."""
+        """Write it as it stands in the row."""
         named = {name: getattr(self, name) for name in self.__slots__}
         return _WORD + json.dumps(named, ensure_ascii=False)
 
@@ -92,7 +92,7 @@ class InterviewState:
     card: Mapping[str, Any] | None = None
 
     def heard(self) -> dict[str, Heard]:
-        """The evidence of each answer, by station."""
+        """Return the evidence of each answer, by station."""
         return {name: Kept.of(answer).heard for name, answer in self.answers.items()}
 
 
@@ -102,7 +102,7 @@ def start_note(sitting: InterviewState) -> dict[str, Any]:
 
 
 def load(diary: Diary, session: str) -> InterviewState:
-    """The interview of a session that was started. Rows that say nothing are passed by."""
+    """Load the interview of a session that was started. Rows that say nothing are passed by."""
     start, *_ = diary.events(session=session, name="start")
     sitting = _begun(start)
     for event in diary.events(session=session):
@@ -119,7 +119,7 @@ def load(diary: Diary, session: str) -> InterviewState:
 
 
 def sittings(diary: Diary) -> list[InterviewState]:
-    """Every interview as it began, and its scorecard if it came to its end; the last one first."""
+    """List the interviews as they began, with the scorecard of each that ended; the last first."""
     cards = {event.session: event.note["card"] for event in diary.events(name="done")}
     every = [_begun(event) for event in diary.events(name="start")]
     for sitting in every:

@@ -9,11 +9,11 @@ class Clock(Protocol):
     """A source of time; tests bring their own."""
 
     def wall(self) -> datetime:
-        """The time of day, UTC: the same clock before a kill and after it."""
+        """Return the time of day, UTC: the same clock before a kill and after it."""
         ...
 
     def steady(self) -> float:
-        """Seconds that only go forward, whatever happens to the time of day."""
+        """Return seconds that only go forward, whatever happens to the time of day."""
         ...
 
 
@@ -21,11 +21,11 @@ class SystemClock:
     """This machine's clocks."""
 
     def wall(self) -> datetime:
-        """The time of day, UTC."""
+        """Return the time of day, UTC."""
         return datetime.now(UTC)
 
     def steady(self) -> float:
-        """Seconds since some moment."""
+        """Return seconds since some moment."""
         return time.monotonic()
 
 
@@ -52,7 +52,7 @@ class Timer:
         return max(0.0, self.total - self.used())
 
     def open(self, spent: float = 0.0) -> None:
-        """A question is put; `spent` is what went into it before the interview was left."""
+        """Start a question's clock; `spent` is what went into it before the interview was left."""
         self._opened = self._clock.steady() - spent
 
     def spent(self) -> float:

@@ -23,7 +23,7 @@ class MisreadError(ValueError):
 
 
 def read(asked: Asked, typed: str) -> object:
-    """The answer in the shape that `grade` documents; of an essay its text."""
+    """Read the answer into the shape that `grade` documents; of an essay its text."""
     text = typed.strip()
     if not text:
         raise MisreadError("nothing_typed")
