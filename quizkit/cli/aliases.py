@@ -107,12 +107,12 @@ NOT_YET = (
 
 
 def fold(name: str) -> str:
-    """A name without case, spaces, dashes and underscores."""
+    """Return a name without case, spaces, dashes and underscores."""
     return "".join(each for each in name.casefold() if each not in " -_")
 
 
 def meant(name: str, known: Iterable[str], others: Mapping[str, Sequence[str]]) -> list[str]:
-    """The known names that a word stands for: itself, itself spelled otherwise, other names."""
+    """List the known names a word stands for: itself, itself spelled otherwise, other names."""
     known, wanted = sorted(known), fold(name)
     return (
         [each for each in known if each == name]
@@ -122,12 +122,12 @@ def meant(name: str, known: Iterable[str], others: Mapping[str, Sequence[str]]) 
 
 
 def not_yet(name: str) -> NotYet | None:
-    """The nearest there is to a subject that has nothing of its own yet."""
+    """Return the nearest there is to a subject that has nothing of its own yet."""
     return next((each for each in NOT_YET if fold(name) in map(fold, each.names)), None)
 
 
 def topic_named(name: str, known: Collection[str]) -> str:
-    """The topic that a word stands for. Raises UsageError with the nearest where there is none."""
+    """Return the topic a word stands for. Raises UsageError with the nearest if there is none."""
     from quizkit.errors import UsageError
     from quizkit.near import nearest
 
@@ -139,7 +139,7 @@ def topic_named(name: str, known: Collection[str]) -> str:
 
 
 def demo_named(name: str, folder: Path | None) -> str:
-    """The demo that a word stands for, or is a part of.
+    """Return the demo that a word stands for, or is a part of.
 
     Raises UsageError where it is none, or any of several, which are then named.
     """

@@ -134,7 +134,7 @@ def run() -> int:
 
 
 def asked(words: list[str]) -> typer.Typer:
-    """The app with only the command that a line begins with: typer makes all of them to run one.
+    """Return the app with only the command a line begins with: typer makes all of them to run one.
 
     Whole where it begins with anything else: a slip, an option, nothing.
     """

@@ -44,7 +44,7 @@ def calc(
         bool, typer.Option("--help", "-h", help="This; after a calculator's name, its options.")
     ] = False,
 ) -> None:
-    """The sums interviewers ask for: `quizkit calc memory --params 7.5B --dp 64 --zero 3`.
+    """Do the sums interviewers ask for: `quizkit calc memory --params 7.5B --dp 64 --zero 3`.
 
     Options of the calculator itself follow its name; `quizkit calc NAME --help` lists them.
     """

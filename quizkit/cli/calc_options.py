@@ -13,7 +13,7 @@ COMMON = ("--json", "--explain", "--quiz", "--check", "--svg", "--lang", "--plai
 
 
 def parsed(sheet: Calculator, words: Sequence[str]) -> dict[str, Value]:
-    """The inputs that `words` set, for example `--params 7.5B --dp 64 --no-master`."""
+    """Return the inputs that `words` set, for example `--params 7.5B --dp 64 --no-master`."""
     flags: dict[str, tuple[Input, bool]] = {}
     for each in sheet.inputs:
         flags[option(each.name)] = (each, True)

@@ -59,7 +59,7 @@ def ask(sheet: Calculator, words: Sequence[str], json: bool, plain: bool, lang: 
 
 
 def question(sheet: Calculator, given: Mapping[str, Value], random: Random) -> Numeric:
-    """The question about a sheet's figure; what was given stands, the rest is drawn."""
+    """Return the question about a sheet's figure; what was given stands, the rest is drawn."""
     quiz = sheet.quiz
     assert quiz is not None, sheet.name
     for name in given:

@@ -31,7 +31,7 @@ class SumAsked:
 
 
 def find(name: str) -> Calculator:
-    """The calculator of that name. Raises UsageError with the nearest one."""
+    """Return the calculator of that name. Raises UsageError with the nearest one."""
     if name.startswith("-"):
         from quizkit.cli.usage import unknown
 
@@ -62,7 +62,7 @@ def run(asked: SumAsked, json: bool, lang: Lang, plain: bool) -> None:
 
 
 def print_list(json: bool, lang: Lang, plain: bool) -> None:
-    """Every calculator, what it answers, and a line to start with."""
+    """Print every calculator, what it answers, and a line to start with."""
     from quizkit.ui.screens.sum_page import EXAMPLES, table
 
     if json:

@@ -20,7 +20,7 @@ _spoken: list[Lang] = []
 
 
 def language(option: str | None = None) -> Lang:
-    """The language to speak: what was said, else the config, else the locale, else English."""
+    """Choose the language to speak: what was said, else the config, the locale, English."""
     if option is not None and option not in ("zh", "en"):
         raise UsageError("lang", name=option)
     chosen = option or os.environ.get("QUIZKIT_LANG") or glimpse("lang") or _locale()
@@ -30,7 +30,7 @@ def language(option: str | None = None) -> Lang:
 
 
 def typed(words: Sequence[str]) -> str:
-    """Words of the command line as one text: typed as UTF-8, whatever the locale took them for."""
+    """Join words of the command line: typed as UTF-8, whatever the locale took them for."""
     text = " ".join(words)
     with suppress(UnicodeError):
         return os.fsencode(text).decode()
@@ -38,7 +38,7 @@ def typed(words: Sequence[str]) -> str:
 
 
 def spoken() -> Lang:
-    """The language of the running command, for a failure that ends it."""
+    """Return the language of the running command, for a failure that ends it."""
     return _spoken[-1] if _spoken else language()
 
 
@@ -68,7 +68,7 @@ def columns(stream: TextIO) -> int:
 
 
 def choose_topics(folder: Path, banks: Sequence[Path], wanted: Sequence[str]) -> set[str] | None:
-    """The topics asked for, or None for all. Raises UsageError for one that does not exist.
+    """Return the topics asked for, or None for all. Raises UsageError for one that does not exist.
 
     Other names that people type are taken; which topic they stand for is said once.
     """
@@ -85,13 +85,13 @@ def choose_topics(folder: Path, banks: Sequence[Path], wanted: Sequence[str]) ->
 
 
 def own_banks(banks: Sequence[Path]) -> list[Path]:
-    """The user's own banks: those settled once, then those said now."""
+    """Return the user's own banks: those settled once, then those said now."""
     settled = settings()["bank"].words
     return [*(Path(each).expanduser() for each in settled), *banks]
 
 
 def joined_bank(banks: Sequence[Path], topics: Collection[str] | None) -> "Bank":
-    """The shipped questions of some topics, or of all, and those of the user's own banks."""
+    """Return the shipped questions of some topics, or of all, and those of the user's own banks."""
     from quizkit.bank.reader import Bank
     from quizkit.paths import QUESTIONS
 
@@ -102,7 +102,7 @@ def joined_bank(banks: Sequence[Path], topics: Collection[str] | None) -> "Bank"
 
 
 def library(banks: Sequence[Path], *, thorough: bool = True) -> "Library":
-    """The shipped questions and those of the user's own banks: only what is asked is read."""
+    """Open the shipped questions and those of the user's own banks: only what is asked is read."""
     from quizkit.bank.library import Library
     from quizkit.paths import QUESTIONS, cache_folder
 
@@ -122,7 +122,7 @@ def broken_files(shelves: "Library", topics: Collection[str] | None) -> int:
 
 
 def broken_told(count: int, lang: Lang) -> str:
-    """The sentence on so many files left out; nothing where there are none."""
+    """Return the sentence on so many files left out; nothing where there are none."""
     from quizkit.words import say
 
     return say("study.broken", lang, count=count) if count else ""

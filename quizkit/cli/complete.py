@@ -78,7 +78,7 @@ kinds, settings = _offer(_kinds), _offer(_settings)
 
 
 def breaks(context: typer.Context, incomplete: str) -> list[str]:
-    """The bugs of the demo that the line names."""
+    """Return the bugs of the demo that the line names."""
     from quizkit.errors import QuizkitError
     from quizkit.lab.catalogue import find
 

@@ -38,7 +38,7 @@ def config(
     json: Json = False,
     lang: Spoken = None,
 ) -> None:
-    """Your settings: all of them (the default), one of them, or a new value for one."""
+    """Show your settings: all of them (the default) or one, or give one a new value."""
     from quizkit.errors import UsageError
     from quizkit.near import nearest
     from quizkit.settings import SETTINGS, settings, settle

@@ -51,7 +51,7 @@ def data(
     json: Json = False,
     lang: Spoken = None,
 ) -> None:
-    """Your files: where they are (the default), what is in them, and how to remove them."""
+    """Show your files: where they are (the default), what is in them, and how to remove them."""
     from quizkit.errors import UsageError
     from quizkit.paths import diary_file
 

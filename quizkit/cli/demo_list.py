@@ -12,7 +12,7 @@ from quizkit.words import Lang
 def print_list(
     folder: Path | None, topics: Sequence[str], json: bool, lang: str | None, plain: bool
 ) -> None:
-    """The demos of some topics, or of all: a line each; as JSON with what they prove."""
+    """Print the demos of some topics, or of all: a line each; as JSON with what they prove."""
     spoken = language(lang)
     demos = catalogue(folder)
     shelves = in_topics(demos.values(), _wanted(demos, topics))
@@ -83,7 +83,7 @@ def _print_json(demos: Mapping[str, Demo]) -> None:
 
 
 def print_page(name: str, folder: Path | None, lang: str | None, plain: bool) -> None:
-    """Everything one demo says of itself."""
+    """Print everything one demo says of itself."""
     from quizkit.ui.screens.demo_page import page
     from quizkit.ui.terminal.console import console, is_plain
 
@@ -93,7 +93,7 @@ def print_page(name: str, folder: Path | None, lang: str | None, plain: bool) ->
 def print_source(
     name: str, folder: Path | None, broken: str | None, plain: bool, as_json: bool
 ) -> None:
-    """The file, or what of it runs with a bug planted; as it is where nobody looks on."""
+    """Print the file, or what of it runs with a bug planted; as it is where nobody looks on."""
     demo = find(name, folder)
     source = demo.planted(broken) if broken else demo.source
     if as_json:

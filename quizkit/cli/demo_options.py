@@ -18,7 +18,7 @@ COMMON = (
 
 
 def parsed(demo: Demo, words: Sequence[str]) -> dict[str, Scalar]:
-    """The arguments that `words` set, for example `--seq 512 --no-causal`."""
+    """Return the arguments that `words` set, for example `--seq 512 --no-causal`."""
     flags = {flag: p for p in demo.parameters.values() for flag in p.flags}
     given: dict[str, Scalar] = {}
     rest = iter(words)

@@ -39,7 +39,7 @@ def anki(
     bank: Banks = None,
     json: Json = False,
 ) -> None:
-    """Cards for Anki, a deck a topic; importing again updates them and keeps their reviews."""
+    """Write cards for Anki, a deck a topic; importing again updates them, keeping their reviews."""
     from time import time
 
     from quizkit.cli.kept import kept_views
@@ -78,7 +78,7 @@ def markdown(
     bank: Banks = None,
     json: Json = False,
 ) -> None:
-    """The questions to read, their answers folded away."""
+    """Write the questions to read, their answers folded away."""
     from quizkit.cli.kept import kept_views
     from quizkit.errors import UsageError
     from quizkit.export.leaf import leaf
@@ -119,7 +119,7 @@ def sheet(
     lang: Spoken = None,
     plain: Annotated[bool, typer.Option("--plain", help="Text, without colour or HTML.")] = False,
 ) -> None:
-    """The night before: ten formulas, three pictures and the conventions on two pages."""
+    """Write a sheet for the night before: ten formulas, three pictures, the conventions; two pages."""
     from quizkit.bank.lint import glossary
     from quizkit.cli.kept import kept_run
     from quizkit.export.sheet import printed, text

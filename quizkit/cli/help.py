@@ -18,7 +18,7 @@ class HelpedCommand(TyperCommand):
     """A command with its own help page."""
 
     def get_help(self, ctx: Any) -> str:
-        """The page, as `--help` prints it."""
+        """Return the page, as `--help` prints it."""
         return _page(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -34,7 +34,7 @@ class CommandGroup(TyperGroup):
     """A command that holds commands."""
 
     def get_help(self, ctx: Any) -> str:
-        """The page, as `--help` prints it."""
+        """Return the page, as `--help` prints it."""
         return _page(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -50,7 +50,7 @@ class CommandGroup(TyperGroup):
             raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is named. Raises UsageError for one that does not exist."""
+        """Return the command that is named. Raises UsageError for one that does not exist."""
         if args[0] not in self.commands and not ctx.resilient_parsing:
             from quizkit.cli.usage import unknown_command
 

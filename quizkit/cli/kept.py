@@ -44,7 +44,7 @@ def kept_views(beside: bool = False) -> "Callable[[Question], ProofView | None]"
 
 
 def kept_run(shelves: "Library", name: str) -> "Report | None":
-    """The run of a question's proof, where one is kept that fits its demo as it is now."""
+    """Return the run of a question's proof, where one is kept that fits its demo as it is now."""
     from quizkit.lab.catalogue import catalogue
     from quizkit.proof.kept import shipped
     from quizkit.proof.setting import rows, setting

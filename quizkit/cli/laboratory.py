@@ -42,7 +42,7 @@ class Laboratory:
             self._timer.start()
 
     def show(self, question: Question) -> "Excerpt | None":
-        """The code that a `trace` or a `bug` shows."""
+        """Return the code that a `trace` or a `bug` shows."""
         if not isinstance(question, Trace | Bug):
             return None
         from quizkit.lab.catalogue import find

@@ -83,7 +83,7 @@ def learn(
 def place(
     lang: Spoken = None, plain: LineByLine = False, json: JsonLines = False, bank: Banks = None
 ) -> None:
-    """Ten minutes of quick questions that find the level at which `study` begins."""
+    """Ask quick questions for ten minutes to find the level at which `study` begins."""
     spoken = language(lang)
     shelves = library(bank or [], thorough=False)
     desk = open_desk(json, plain, spoken)

@@ -9,7 +9,7 @@ from quizkit.words.options import CHINESE
 
 
 def manual(ctx: Any, lang: Lang) -> Help:
-    """All that the help of the command says."""
+    """Return all that the help of the command says."""
     command = ctx.command
     every = [each for each in command.get_params(ctx) if not each.hidden]
     rows: dict[str, list[HelpRow]] = {"arguments": [], "options": [], "commands": []}
@@ -26,13 +26,13 @@ def manual(ctx: Any, lang: Lang) -> Help:
 
 
 def path(ctx: Any) -> str:
-    """The command as it is typed, whatever started it: `quizkit bank lint`."""
+    """Return the command as it is typed, whatever started it: `quizkit bank lint`."""
     above = [] if ctx.parent is None else [path(ctx.parent), ctx.info_name]
     return " ".join(above) or "quizkit"
 
 
 def typed_so(ctx: Any, lang: Lang) -> str:
-    """A line to type: the command, what it needs and may take, and where options go."""
+    """Return a line to type: the command, what it needs and may take, and where options go."""
     params = ctx.command.get_params(ctx)
     told = [each for each in params if each.required or each.param_type_name == "argument"]
     words = [typed(each) if each.required else f"[{typed(each)}]" for each in told]

@@ -50,7 +50,7 @@ def mock(
     plain: LineByLine = False,
     lang: Spoken = None,
 ) -> None:
-    """A timed mock interview: questions with follow-ups, one clock, a scorecard at the end."""
+    """Hold a timed mock interview: questions with follow-ups, one clock, a scorecard at the end."""
     spoken = language(lang)
     banks = bank or []
     if history:

@@ -115,7 +115,7 @@ def todays_lineup(entries: "Sequence[Entry]", cards: "Mapping[str, Card]", aim: 
 
 
 def settled_aim(entries: "Sequence[Entry]", banks: "Sequence[Path]", lang: "Lang") -> "Aim | None":
-    """The interview that is settled, if it lies ahead and goes by any of these questions."""
+    """Return the interview that is settled, if it lies ahead and goes by any of these questions."""
     from datetime import datetime
 
     from quizkit.settings import settings

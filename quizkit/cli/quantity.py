@@ -33,7 +33,7 @@ EXAMPLES: Mapping[Kind, str] = {
 
 
 def quantity(each: Input, text: str) -> Value:
-    """The value of one input as it was typed. Raises UsageError with examples of what is read."""
+    """Read the value of one input as typed. Raises UsageError with examples of what is read."""
     if each.kind == "choice":
         return _choice(each, text)
     if each.kind == "file":

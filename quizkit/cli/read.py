@@ -147,7 +147,7 @@ def glossary(
     lang: Spoken = None,
     plain: Unboxed = False,
 ) -> None:
-    """The field's terms in both languages, each with its convention."""
+    """Show the field's terms in both languages, each with its convention."""
     from dataclasses import asdict
 
     from quizkit.bank.lint import glossary as terms

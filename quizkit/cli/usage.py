@@ -12,7 +12,7 @@ _ALIKE = 0.7
 
 
 def refusal(error: Any, ctx: Any) -> UsageError:
-    """The sentence for what typer found wrong with the words after a command."""
+    """Return the sentence for what typer found wrong with the words after a command."""
     param: Any = getattr(error, "param", None)
     match type(error).__name__:
         case "NoSuchOption":
@@ -41,13 +41,13 @@ def refusal(error: Any, ctx: Any) -> UsageError:
 
 
 def unknown_command(ctx: Any, name: str) -> UsageError:
-    """The sentence for a command that does not exist."""
+    """Return the sentence for a command that does not exist."""
     known = ctx.command.commands
     return unknown("usage_command", path(ctx), name, known)
 
 
 def no_command(ctx: Any) -> UsageError:
-    """The sentence for a group of commands that is typed alone."""
+    """Return the sentence for a group of commands that is typed alone."""
     known = ", ".join(ctx.command.commands)
     return UsageError("usage_no_command", command=path(ctx), known=known)
 
@@ -63,7 +63,7 @@ def _unknown_option(ctx: Any, name: str) -> UsageError:
 
 
 def unknown(key: str, command: str, name: str, known: Iterable[str]) -> UsageError:
-    """The sentence `errors.KEY` with the nearest known one, or `errors.KEY_far` if none is near."""
+    """Return sentence `errors.KEY` with the nearest known one, `errors.KEY_far` if none is near."""
     from difflib import get_close_matches
 
     for hint in get_close_matches(name, [*known], n=1, cutoff=_ALIKE):
