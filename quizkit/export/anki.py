@@ -82,7 +82,7 @@ class Note:
 
 
 def note(question: Question, langs: Sequence[Lang], proof: ProofView | None = None) -> Note:
-    """A question's card, in one language or in several one below the other."""
+    """Return a question's card, in one language or in several one below the other."""
     leaves = [leaf(question, lang, proof) for lang in langs]
     front, back = _side(leaves, "front"), _side(leaves, "back")
     tags = (f"quizkit::{question.topic}", f"level::{question.level}", f"kind::{question.kind}")
@@ -96,7 +96,7 @@ def search(ids: Iterable[str]) -> str:
 
 
 def package(notes: Iterable[Note], now: float) -> bytes:
-    """The package. `now`, in seconds, tells Anki which of two versions is the newer one."""
+    """Return the package. `now`, in seconds, tells Anki which of two versions is the newer one."""
     made = BytesIO()
     try:
         with TemporaryDirectory() as folder, zipfile.ZipFile(made, "w", _DEFLATED) as parts:

@@ -31,7 +31,7 @@ class Leaf:
 
 
 def leaf(question: Question, lang: Lang, proof: ProofView | None = None) -> Leaf:
-    """The question as it is asked once. Raises UsageError or LabError where it cannot be.
+    """Return the question as it is asked once. Raises UsageError or LabError where it cannot be.
 
     `proof` is a recorded run, whose picture comes along.
     """

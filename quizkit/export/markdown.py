@@ -12,8 +12,9 @@ Seen = Callable[[Question], ProofView | None]
 
 
 def page(topic: Topic, questions: Iterable[Question], langs: Sequence[Lang], seen: Seen) -> str:
-    """A topic: its introduction, then its questions in reading order, each with what is seen of
-    its proof."""
+    """Write a topic: its introduction, then its questions in reading order, each with what is seen
+    of its proof.
+    """
     return "\n\n".join(_blocks(topic, questions, langs, seen)) + "\n"
 
 

@@ -61,7 +61,7 @@ class Sheet:
 
 
 def sheet(terms: Mapping[str, Term], kept: Callable[[str], Report | None], lang: Lang) -> Sheet:
-    """The sheet. `kept` has a question's recorded run; what is not recorded is left out."""
+    """Return the sheet. `kept` has a question's recorded run; what is not recorded is left out."""
     formulas = [
         say(f"sheet.formula_{name}", lang, **{place: f"${each}$" for place, each in parts.items()})
         for name, parts in FORMULAS.items()
@@ -75,7 +75,7 @@ def sheet(terms: Mapping[str, Term], kept: Callable[[str], Report | None], lang:
 
 
 def text(found: Sheet) -> str:
-    """The sheet as Markdown, its pictures in letters."""
+    """Return the sheet as Markdown, its pictures in letters."""
     lang = found.lang
     blocks = [f"# quizkit · {say('sheet.title', lang)}", f"## {say('sheet.formulas', lang)}"]
     blocks.append("\n".join(f"{n}. {each}" for n, each in enumerate(found.formulas, 1)))
@@ -91,7 +91,7 @@ def text(found: Sheet) -> str:
 
 
 def printed(found: Sheet) -> str:
-    """The sheet as one page of HTML that needs nothing else."""
+    """Return the sheet as one page of HTML that needs nothing else."""
     lang = found.lang
     title = f"quizkit · {say('sheet.title', lang)}"
     drawn = (picture(each.charts, each.title, each.source, lang) for each in found.pictures)

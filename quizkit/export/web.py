@@ -33,7 +33,7 @@ _BLOCKS = MarkdownIt("zero", {"html": False}).enable(
 
 
 def html(source: str, formula: Formula) -> str:
-    """A text as HTML. Everything in it is escaped."""
+    """Return a text as HTML. Everything in it is escaped."""
     made: list[str] = []
     for token in _BLOCKS.parse(source):
         if token.type == "inline":
@@ -46,7 +46,7 @@ def html(source: str, formula: Formula) -> str:
 
 
 def line(source: str, formula: Formula) -> str:
-    """One paragraph's inside."""
+    """Write the inside of one paragraph."""
     return _line(one_line(source), formula).replace("\n", "<br>\n")
 
 
@@ -57,7 +57,7 @@ def mathjax(source: str, display: bool) -> str:
 
 
 def typed(source: str, display: bool) -> str:
-    """A formula in one line of letters, for a page that runs nothing."""
+    """Return a formula in one line of letters, for a page that runs nothing."""
     formula = escape(unicode(source), quote=False)
     return f"<p>{formula}</p>" if display else f"<span>{formula}</span>"
 
