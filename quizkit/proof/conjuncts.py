@@ -42,33 +42,33 @@ def parts_of(claim: ast.expr) -> Iterator[ast.expr]:
 
 
 def decided(claims: Sequence[ast.expr], name: str, run: Scene) -> tuple[ast.expr, ...]:
-    """The parts of the claims that name the key, as the run decided their cases."""
+    """Return the parts of the claims that name the key, as the run decided their cases."""
     settled = (cast("ast.expr", _Decided(name, run).visit(deepcopy(each))) for each in claims)
     parts = (part for each in settled for part in parts_of(each))
     return tuple(part for part in parts if name in names_of(part))
 
 
 def strict(claim: ast.expr, measured: frozenset[str]) -> ast.expr:
-    """The claim with less for at most, more for at least, where what was measured is compared."""
+    """Put less for at most, more for at least, where what was measured is compared."""
     return cast(
         "ast.expr", _Other(measured, {ast.LtE: ast.Lt, ast.GtE: ast.Gt}).visit(deepcopy(claim))
     )
 
 
 def lenient(claim: ast.expr, measured: frozenset[str]) -> ast.expr:
-    """The claim with at most for less, at least for more, where what was measured is compared."""
+    """Put at most for less, at least for more, where what was measured is compared."""
     return cast(
         "ast.expr", _Other(measured, {ast.Lt: ast.LtE, ast.Gt: ast.GtE}).visit(deepcopy(claim))
     )
 
 
 def without_slack(claim: ast.expr, measured: frozenset[str]) -> ast.expr:
-    """The claim with `a < b` for `a < b + 1`, where both sides were measured."""
+    """Return the claim with `a < b` for `a < b + 1`, where both sides were measured."""
     return cast("ast.expr", _Taut(measured).visit(deepcopy(claim)))
 
 
 def loosened(claim: ast.expr) -> ast.expr:
-    """The claim with equal up to rounding for equal: a number that was solved for is not exact."""
+    """Put equal up to rounding for equal: a number that was solved for is not exact."""
     return cast("ast.expr", _Loosened().visit(deepcopy(claim)))
 
 

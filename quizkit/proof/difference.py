@@ -23,7 +23,7 @@ class Difference:
 def differences(
     recorded: Report, measured: Report, varies: Collection[str] = ()
 ) -> Iterator[Difference]:
-    """Everything that differs, but for the metrics that vary by themselves.
+    """Yield everything that differs, but for the metrics that vary by themselves.
 
     Where some do, a planted bug may show in one check more or less: `verdict` is what counts.
     """

@@ -19,7 +19,7 @@ Run = Callable[[Setting], Report]
 
 
 def settings(question: Question) -> list[Setting]:
-    """The runs that the question's evidence is recorded of, the incident itself first."""
+    """Return the runs that the question's evidence is recorded of, the incident itself first."""
     evidence = question.evidence
     if evidence is None:
         return []
@@ -59,7 +59,7 @@ def differs(question: Question, demo: Demo, run: Run) -> list[str]:
 
 
 def evidence_problems(question: Question, demos: Mapping[str, Demo]) -> Iterator[tuple[str, str]]:
-    """(place, message) of what the evidence asks for and its demo does not have."""
+    """Yield (place, message) of what the evidence asks for and its demo does not have."""
     evidence = question.evidence
     if evidence is None:
         return

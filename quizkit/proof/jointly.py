@@ -45,7 +45,7 @@ def loose_together(question: Question, scenes: Sequence[Scene]) -> Iterator[Text
 
 
 def ordered(question: Order) -> Iterator[tuple[str, str]]:
-    """The pairs whose order the key does not leave open; with no `after`, all neighbours."""
+    """Yield the pairs whose order the key does not leave open; with no `after`, all neighbours."""
     if question.after is None:
         ids = [step.id for step in question.steps]
         yield from pairwise(ids)
@@ -56,7 +56,7 @@ def ordered(question: Order) -> Iterator[tuple[str, str]]:
 
 
 def before(ids: Sequence[str], first: str, second: str) -> list[str]:
-    """The order with `second` right before `first`, and the rest as it was."""
+    """Return the order with `second` right before `first`, and the rest as it was."""
     rest = [each for each in ids if each != second]
     return [*rest[: rest.index(first)], second, *rest[rest.index(first) :]]
 

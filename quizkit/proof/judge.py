@@ -83,7 +83,7 @@ def judge(question: Question, runs: Sequence[BoundRun], demo: Demo) -> Judgement
 
 
 def statements(question: Question) -> Iterator[tuple[str, Role, Formula, Mapping[str, Formula]]]:
-    """Everything of the key that a run can decide: (place, role, claim, names it replaces)."""
+    """Yield all of the key that a run can decide: (place, role, claim, names it replaces)."""
     proof = question.proof
     if proof is None:
         return
@@ -136,7 +136,7 @@ def _floored(value: Scalar, floor: float) -> int | float | bool:
 
 
 def key_names(question: Question) -> dict[str, Formula | Value]:
-    """The names that the kind binds in claims: `answer`, each gap, each step's position."""
+    """Return the names that the kind binds in claims: `answer`, each gap, each step's position."""
     match question:
         case Numeric():
             return {"answer": question.answer}

@@ -14,7 +14,7 @@ from quizkit.proof.prove import NOT_HERE, Runner
 
 
 def shipped(demos: Mapping[str, Demo]) -> Record:
-    """The record that ships, of the demos as they are."""
+    """Return the record that ships, of the demos as they are."""
     return Record(paths.RECORD, demos, "recorded")
 
 

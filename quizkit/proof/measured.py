@@ -13,7 +13,7 @@ Sides = tuple[ast.expr, ast.expr]
 def measured(
     name: str, claims: Sequence[Formula], names: Mapping[str, Value], metrics: Collection[str]
 ) -> Number | list[Number] | None:
-    """The value of what claims hold against the name: x in `isclose(x, answer)`.
+    """Return the value of what claims hold against the name: x in `isclose(x, answer)`.
 
     A list may be held against it number by number: x and y in `x == answer[0] and y == answer[1]`.
     What is in another unit is brought into the name's: x / 100 in `isclose(answer * 100, x)`.
@@ -44,7 +44,7 @@ def moments(
     names: Mapping[str, Value],
     metrics: Collection[str],
 ) -> dict[str, Value]:
-    """The number that each step has in a run: x and y in `(x < y) == (first < second)`.
+    """Return the number that each step has in a run: x and y in `(x < y) == (first < second)`.
 
     Nothing unless each step has one of its own: with less, an order cannot be followed.
     """

@@ -14,7 +14,7 @@ from quizkit.proof.shows import written
 
 
 def told(question: Question, judgement: Judgement, demo: Demo) -> Iterator[Text]:
-    """Everything that is wrong, one line each."""
+    """Yield everything that is wrong, one line each."""
     if judgement.reason:
         yield plain(judgement.reason)
     for judged in judgement.claims:
@@ -59,13 +59,13 @@ def _wrong(question: Question, judgement: Judgement, judged: Judged, demo: Demo)
 
 
 def where(run: BoundRun) -> str:
-    """The arguments of one run: what `at` bound, else what it was started with."""
+    """Return the arguments of one run: what `at` bound, else what it was started with."""
     bound: Mapping[str, object] = run.bindings or run.report.args
     return ", ".join(f"{name}={show(value)}" for name, value in bound.items()) or "-"
 
 
 def show(value: object) -> str:
-    """A value as one writes it down."""
+    """Return a value as one writes it down."""
     if isinstance(value, list):
         return f"[{', '.join(show(each) for each in cast('list[object]', value))}]"
     if isinstance(value, float):

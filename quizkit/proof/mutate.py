@@ -35,7 +35,7 @@ class Mutant:
 
 
 def mutants(question: Question) -> Iterator[Mutant]:
-    """Every changed key of a question with a proof."""
+    """Yield every changed key of a question with a proof."""
     proof = question.proof
     assert proof is not None, question.id
     match question:
@@ -70,7 +70,7 @@ def mutants(question: Question) -> Iterator[Mutant]:
 
 
 def without_break(question: Question) -> Question:
-    """The same question asking for a healthy run."""
+    """Return the same question asking for a healthy run."""
     assert question.proof is not None
     return replace(question, proof=replace(question.proof, broken=None))
 

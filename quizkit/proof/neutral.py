@@ -33,7 +33,7 @@ class Bare:
 def without_neutral(
     parts: Sequence[ast.expr], name: str, run: Scene, runs: Sequence[Scene]
 ) -> Bare:
-    """The parts that decide the key called `name`, with what is neutral in every run left out."""
+    """Return the parts that decide the key called `name`, less what is neutral in every run."""
     taken = _Neutral(name, run, runs)
     bare = tuple(cast("ast.expr", taken.visit(deepcopy(part))) for part in parts)
     return Bare(bare, taken.said)
@@ -196,7 +196,7 @@ def factors(node: ast.expr, sign: int) -> Iterator[Signed]:
 
 
 def joined(chain: Sequence[Signed], neutral: int) -> ast.expr:
-    """The parts as one sum (where 0 changes nothing) or product (where 1 does) again."""
+    """Return the parts as one sum (where 0 changes nothing) or product (where 1 does) again."""
     (first, sign), *rest = chain
     up, down = (ast.Mult(), ast.Div()) if neutral else (ast.Add(), ast.Sub())
     whole = first if sign > 0 else ast.BinOp(ast.Constant(neutral), down, first)

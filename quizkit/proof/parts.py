@@ -22,7 +22,7 @@ class Parts:
 
 
 def parts(question: Question) -> Parts | None:
-    """The parts of a question's key; numbers, gaps and steps each have to have a claim anyway."""
+    """Count the parts of a question's key; numbers, gaps and steps need a claim each anyway."""
     match question:
         case Choice(options=options):
             return _counted("options", options)

@@ -70,7 +70,7 @@ class Mutation:
 
 
 def on_bench(bench: Bench, demos: Mapping[str, Demo], deadline: float = 60.0) -> Runner:
-    """A runner on a warm bench. A break that hangs by design is not waited for long."""
+    """Return a runner on a warm bench. A break that hangs by design is not waited for long."""
 
     def run(wanted: Setting) -> Report:
         return bench.run(wanted, _limit(wanted, demos, deadline))
@@ -81,7 +81,7 @@ def on_bench(bench: Bench, demos: Mapping[str, Demo], deadline: float = 60.0) ->
 def on_lanes(
     lanes: Lanes, demos: Mapping[str, Demo], wanted: Iterable[Setting], deadline: float = 60.0
 ) -> Runner:
-    """A runner that begins what will be wanted, side by side; a run by the clock is made alone."""
+    """Return a runner that begins what will be wanted, side by side; timed runs are made alone."""
     for each in wanted:
         if not demos[each.demo].timed:
             lanes.begin(each, _limit(each, demos, deadline))
@@ -106,7 +106,7 @@ def distinct(
     deep: bool = False,
     known: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Setting]:
-    """The runs that these proofs ask for, each once, in order; a faulty one asks for none.
+    """Return the runs that these proofs ask for, each once, in order; a faulty one asks for none.
 
     `mutated`: without breaks too; `deep`: in other regimes and conditions too; `known`: the faults
     of each, where they have been looked for.
@@ -139,7 +139,7 @@ def _unrunnable(question: Question, demos: Mapping[str, Demo]) -> list[str]:
 
 
 def filled(wanted: Setting, demos: Mapping[str, Demo]) -> Setting:
-    """A setting with the demo's own defaults in it: two that ask for the same run are equal."""
+    """Return a setting with the demo's own defaults: two that ask for the same run are equal."""
     return demos[wanted.demo].filled(wanted)
 
 
@@ -261,7 +261,7 @@ class Prover:
         return all("false" not in claim.truths for claim in said)
 
     def view(self, question: Question, drawn: Bindings, given: object = None) -> ProofView:
-        """One run for the learner: their own numbers where small enough, else the nearest row.
+        """Show the learner one run: of their own numbers where small enough, else the nearest row.
 
         A wrong option that this run would let stand is shown the row that refutes it. Raises
         LabError where nothing can be run here, UsageError where the proof is no proof.

@@ -17,7 +17,7 @@ class Regime:
 
 
 def regimes(question: Question, demos: Mapping[str, Demo]) -> Iterator[Regime]:
-    """The proof with each other value of each option that its claims hold regardless of."""
+    """Yield the proof with each other value of each option that its claims hold regardless of."""
     proof = question.proof
     demo = demos.get(proof.demo) if proof else None
     if proof is None or demo is None:

@@ -5,7 +5,7 @@ from quizkit.words import say
 
 
 def both(key: str, **values: object) -> Text:
-    """A sentence of `quizkit.words`; a value that is a text itself is said in its language."""
+    """Say a sentence of `quizkit.words` in both languages; a text among the values, in its own."""
     said = {
         name: value if isinstance(value, Text) else Text(str(value), str(value))
         for name, value in values.items()

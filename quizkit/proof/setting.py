@@ -18,7 +18,7 @@ def rows(question: Question) -> Sequence[Bindings]:
 
 
 def setting(question: Question, bindings: Bindings) -> Setting:
-    """The run that one row asks for. Raises FormulaError where a size is not a whole number."""
+    """Return the run that one row asks for. Raises FormulaError if a size is no whole number."""
     proof = _proof(question)
     ranks = _whole(proof.ranks, bindings) if isinstance(proof.ranks, Formula) else proof.ranks
     args = tuple(sorted((name, _argument(arg, bindings)) for name, arg in proof.args.items()))
@@ -26,7 +26,7 @@ def setting(question: Question, bindings: Bindings) -> Setting:
 
 
 def taken(question: Question) -> frozenset[str]:
-    """The names that a run is made with; what else was drawn enters claims alone, or nothing."""
+    """Return the names that a run is made with; what else was drawn enters claims, or nothing."""
     proof = _proof(question)
     wanted = (proof.ranks, *proof.args.values())
     return frozenset[str]().union(*(w.names for w in wanted if isinstance(w, Formula)))
@@ -42,7 +42,7 @@ def own_draw(question: Question, drawn: Bindings) -> bool:
 
 
 def nearest(question: Question, drawn: Bindings) -> Bindings:
-    """The row of `at` nearest to the learner's numbers: as many the same as can be, then by ratio.
+    """Return the row of `at` nearest to the learner's numbers: most the same, then by ratio.
 
     A number may name a case (the stage of ZeRO), and a run of another case answers nothing.
     """

@@ -20,7 +20,7 @@ from quizkit.words import say
 
 
 def shows_problems(question: Question, demos: Mapping[str, Demo]) -> Iterator[tuple[str, str]]:
-    """(place, message) of each `shows` that no run can fill, or that shows nothing measured."""
+    """Yield (place, message) of each `shows` no run can fill, or that shows nothing measured."""
     demo = demos.get(question.proof.demo) if question.proof else None
     for place, text, claim in _written(question):
         place = f"{place}.shows"
@@ -52,8 +52,10 @@ def shows_problems(question: Question, demos: Mapping[str, Demo]) -> Iterator[tu
 def written(
     question: Question, names: Mapping[str, Value]
 ) -> tuple[dict[str, Text], dict[str, FormulaError]]:
-    """The sentences of the question by the place of their claims; and by their own place, what
-    is wrong with those that this run cannot fill: a proof fails by them, a screen goes without."""
+    """Return the sentences of the question by the place of their claims; and by their own place,
+    what is wrong with those that this run cannot fill: a proof fails by them, a screen goes
+    without.
+    """
     found: dict[str, Text] = {}
     wrong: dict[str, FormulaError] = {}
     for place, text, _ in _written(question):
@@ -70,7 +72,7 @@ def generated(
     measured: Value | None,
     keyed: Mapping[str, Value],
 ) -> dict[str, Text]:
-    """The sentences of traps, by the place of the trap's formula, and of gaps and steps."""
+    """Return the sentences of traps, by the place of the trap's formula, and of gaps and steps."""
     part = "steps" if question.kind == "order" else "gaps"
     found = {f"{part}.{name}": _said("study.shows", was=value) for name, value in keyed.items()}
     if isinstance(question, Numeric) and measured is not None:

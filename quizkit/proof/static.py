@@ -17,7 +17,7 @@ Rule = tuple[str, str]
 
 
 def wrong_names(question: Question, demos: Mapping[str, Demo]) -> Iterator[Rule]:
-    """(place, message) of everything in a proof that does not exist or does not fit."""
+    """Yield (place, message) of everything in a proof that does not exist or does not fit."""
     proof = question.proof
     if proof is None:
         return

@@ -10,7 +10,7 @@ FEWEST = 2  # other bugs; one may be a near relation
 
 
 def other_bugs(question: Question, demos: Mapping[str, Demo]) -> Iterator[Question]:
-    """The same question with each other bug planted whose run goes on to its end."""
+    """Yield the same question with each other bug planted whose run goes on to its end."""
     proof = question.proof
     demo = demos.get(proof.demo) if proof else None
     if not isinstance(question, Bug) or proof is None or demo is None or proof.broken is None:

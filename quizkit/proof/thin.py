@@ -30,7 +30,7 @@ _WORDS = {
 
 
 def thin_proof(question: Question) -> Iterator[Rule]:
-    """(place, message) of what a proof leaves unproved."""
+    """Yield (place, message) of what a proof leaves unproved."""
     proof = question.proof
     if proof is None:
         if not question.sources:

@@ -4,7 +4,7 @@ from quizkit.bank.model import Choice, Cloze, Essay, Order, Question
 
 
 def words_told(question: Question) -> str:
-    """The prompt, the conditions, and what is chosen from, filled or claimed, in small letters."""
+    """Return prompt, conditions, and what is chosen from, filled or claimed, in small letters."""
     texts = [*question.asks]
     match question:
         case Choice():

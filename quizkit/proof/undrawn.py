@@ -39,7 +39,7 @@ class Undrawn:
 
 
 def undrawn(question: Question, demos: Mapping[str, Demo]) -> Iterator[Undrawn]:
-    """Draws small enough to be run that differ most from all rows, the most telling one first."""
+    """Yield draws small enough to be run that differ most from all rows, the most telling first."""
     proof = question.proof
     demo = demos.get(proof.demo) if proof else None
     if proof is None or demo is None or not isinstance(question, Numeric) or not proof.at:

@@ -14,7 +14,7 @@ _POWERS = range(1, 5)
 
 
 def mixed_units(question: Question) -> Iterator[Rule]:
-    """(place, message) of a formula that divides by 1000 what is said to be counted by 1024."""
+    """Yield (place, message) of a formula that divides by 1000 what is counted by 1024."""
     asked = " ".join(f"{text.zh} {text.en}" for text in question.asks)
     match question:
         case Numeric(answer=answer, unit=unit):

@@ -42,7 +42,7 @@ class Unsaid:
 
 
 def unsaid(question: Question, demos: Mapping[str, Demo]) -> Iterator[Unsaid]:
-    """Every condition of a proof's first run that the words leave out.
+    """Yield every condition of a proof's first run that the words leave out.
 
     Code that is shown with its bug is left aside: it is read as it stands.
     """

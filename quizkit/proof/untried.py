@@ -23,7 +23,7 @@ _LONGEST = 6  # parts of a sum or product; all their subsets are tried
 
 
 def untried(question: Numeric, proof: Proof) -> Iterator[Rule]:
-    """(place, message) of what no row of `at` shows of a number's parameters."""
+    """Yield (place, message) of what no row of `at` shows of a number's parameters."""
     different = len({tuple(sorted(row.items())) for row in proof.at})
     if question.params and different < 3:
         yield "proof.at", f"{different} different rows; a number is proved at three or more"

@@ -34,13 +34,13 @@ class Scene:
     where: str = ""
 
     def rounding(self, name: str) -> float:
-        """The size up to which a measurement is nothing but rounding."""
+        """Return the size up to which a measurement is nothing but rounding."""
         return TINY if name in self.compared else 0.0
 
 
 @lru_cache(maxsize=8192)
 def names_of(node: ast.AST) -> frozenset[str]:
-    """The names in a part, called functions aside."""
+    """Return the names in a part, called functions aside."""
     called = {id(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
     return frozenset(
         each.id for each in ast.walk(node) if isinstance(each, ast.Name) and id(each) not in called
@@ -62,7 +62,7 @@ def truth_of(node: ast.expr, world: World) -> bool | None:
 
 
 def scaled(value: Value, by: float, small: float = 0.0) -> Value:
-    """A measurement times a factor; of nothing that leaves nothing, so it becomes `by` itself.
+    """Multiply a measurement; of nothing that leaves nothing, so it becomes `by` itself.
 
     For 1.01 that is 0.01; values up to `small` are nothing too.
     """
@@ -72,7 +72,7 @@ def scaled(value: Value, by: float, small: float = 0.0) -> Value:
 
 
 def scaled_one(value: Number | bool, by: float, small: float) -> Number | bool:
-    """The same for one number; a truth value becomes the other one."""
+    """Return the same for one number; a truth value becomes the other one."""
     if isinstance(value, bool):
         return not value
     if abs(value) > small:
@@ -93,11 +93,11 @@ class Search:
     left: int = field(default=_ENOUGH)
 
     def find(self, node: ast.expr, want: bool, world: World | None = None) -> World | None:
-        """A report in which the claim comes out as wanted, if there seems to be one."""
+        """Return a report in which the claim comes out as wanted, if there seems to be one."""
         return next(self.worlds(node, want, world or self.scene.values), None)
 
     def worlds(self, node: ast.expr, want: bool, world: World) -> Iterator[World]:
-        """Reports in which a part comes out as wanted, the one given first."""
+        """Yield reports in which a part comes out as wanted, the one given first."""
         if truth_of(node, world) is want:
             yield world
         if not names_of(node) & self.scene.measured or self.left <= 0:
