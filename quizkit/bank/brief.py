@@ -23,7 +23,7 @@ _QUOTED: Mapping[Lang, re.Pattern[str]] = {
 
 
 def not_brief(question: Question) -> Iterator[Rule]:
-    """(place, message) of what keeps a core question from being asked as one speaks."""
+    """Yield (place, message) of what keeps a core question from being asked as one speaks."""
     for lang in MOST_ASKED:
         asked = sum(_words(text[lang]) for text in _asked(question))
         if asked > MOST_ASKED[lang]:

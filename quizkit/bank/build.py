@@ -35,7 +35,7 @@ class Builder:
         self.lines: dict[str, int] = {}
 
     def build(self, node: yaml.MappingNode, noun: Any, **given: object) -> Any | None:
-        """The noun (or mapping of nouns), or None after reporting what is wrong with it."""
+        """Return the noun (or mapping of nouns), or None after reporting what is wrong with it."""
         try:
             if get_origin(noun) is Mapping:
                 return self._mapping(node, get_args(noun)[1], "")
@@ -203,19 +203,19 @@ class Builder:
 
 @cache
 def hints_of(noun: type[Any]) -> dict[str, Any]:
-    """The types of a noun's fields."""
+    """Return the types of a noun's fields."""
     return get_type_hints(noun)
 
 
 @cache
 def keys_of(noun: type[Any]) -> dict[str, Field[Any]]:
-    """The YAML keys of a noun and the fields they fill."""
+    """Return the YAML keys of a noun and the fields they fill."""
     mine = [item for item in fields(noun) if not item.metadata.get("given")]
     return {str(item.metadata.get("key", item.name)): item for item in mine}
 
 
 def unknown(what: str, name: str, known: Any) -> str:
-    """The message for a name that is not among the known ones."""
+    """Return the message for a name that is not among the known ones."""
     return f"unknown {what} `{name}`; did you mean `{nearest(name, known)}`?"
 
 

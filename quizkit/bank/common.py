@@ -29,7 +29,7 @@ class Covered:
 
 
 def common_questions(folder: Path, problems: list[Problem]) -> Mapping[str, CommonQuestion]:
-    """The common questions, into whose parts `covers` points: `basics-13.order`."""
+    """Return the common questions, into whose parts `covers` points: `basics-13.order`."""
     return read_file(folder, COMMON, problems, Mapping[str, CommonQuestion]) or {}
 
 

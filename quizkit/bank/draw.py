@@ -18,7 +18,7 @@ FIRST = 0
 
 
 def draws(question: Numeric) -> Iterator[dict[str, Number]]:
-    """Every combination of the parameters that `where` lets through."""
+    """Yield every combination of the parameters that `where` lets through."""
     names = [*question.params]
     for values in itertools.product(*question.params.values()):
         drawn = dict(zip(names, values, strict=True))
@@ -35,7 +35,7 @@ def fits(question: Numeric, drawn: Mapping[str, Number]) -> bool:
 
 
 def draw(question: Numeric, seed: int) -> dict[str, Number]:
-    """The seed's own draw. Raises FormulaError where there is none."""
+    """Return the seed's own draw. Raises FormulaError where there is none."""
     # Not Random.choice: only random() is promised to stay the same from Python to Python.
     random = Random(f"{seed}:values")  # noqa: S311  a draw, not a secret
     for _ in range(_TRIES):
@@ -56,7 +56,7 @@ def number_of_draws(question: Numeric) -> int:
 
 
 def show_number(number: Number) -> str:
-    """A number as people write it: whole ones whole, others with six digits."""
+    """Return a number as people write it: whole ones whole, others with six digits."""
     if isinstance(number, float) and number.is_integer() and abs(number) < 1e15:
         number = int(number)
     return str(number) if isinstance(number, int) else f"{number:.6g}"
@@ -70,14 +70,14 @@ def show_roughly(number: Number) -> str:
 
 
 def show_value(value: Value) -> str:
-    """A number, a truth value or a list of them, as short as is honest."""
+    """Return a number, a truth value or a list of them, as short as is honest."""
     if isinstance(value, list):
         return "[" + ", ".join(show_value(each) for each in value) + "]"
     return str(value) if isinstance(value, bool | str) else show_number(value)
 
 
 def with_numbers(question: Question, text: str) -> str:
-    """A text of the question with the numbers of its first draw, those that `show` has too."""
+    """Fill a text with the numbers of the question's first draw, those that `show` has too."""
     if not isinstance(question, Numeric):
         return text
     try:
@@ -88,7 +88,7 @@ def with_numbers(question: Question, text: str) -> str:
 
 
 def with_letters(question: Question, text: str) -> str:
-    """A text of the question before its numbers are drawn: `{p}` is p, and so is `p = {p}`."""
+    """Write a text before its numbers are drawn: `{p}` is p, and so is `p = {p}`."""
     if not isinstance(question, Numeric):
         return text
     params = question.params

@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
 
 def entry(question: Question) -> Entry:
-    """The line of a question that was read."""
+    """Return the line of a question that was read."""
     return Entry(
         question.id,
         question.topic,
@@ -49,7 +49,7 @@ def entry(question: Question) -> Entry:
 
 
 def myths_of(question: Question) -> Iterator[tuple[str, str]]:
-    """(place, slug) of every misconception that the question can catch."""
+    """Yield (place, slug) of every misconception that the question can catch."""
     match question:
         case Choice():
             found = [
@@ -65,7 +65,7 @@ def myths_of(question: Question) -> Iterator[tuple[str, str]]:
 
 
 def points_of(question: Question) -> Iterator[tuple[str, RubricPoint]]:
-    """(place, point) of everything an essay's rubric or a bug's reasons give points for."""
+    """Yield (place, point) of everything a rubric or a bug's reasons give points for."""
     match question:
         case Essay(rubric=points):
             place = "rubric"
@@ -78,7 +78,7 @@ def points_of(question: Question) -> Iterator[tuple[str, RubricPoint]]:
 
 
 def covers_of(question: Question) -> Iterator[tuple[str, str]]:
-    """(place, name) of every part that the question states, rubric points' own included."""
+    """Yield (place, name) of every part that the question states, its points' own included."""
     yield from ((f"covers.{index}", name) for index, name in enumerate(question.covers))
     for place, point in points_of(question):
         for at, name in enumerate(point.covers):
@@ -86,5 +86,5 @@ def covers_of(question: Question) -> Iterator[tuple[str, str]]:
 
 
 def parts_of(question: Question) -> tuple[str, ...]:
-    """The parts of common questions that the question states, each once."""
+    """Return the parts of common questions that the question states, each once."""
     return tuple(dict.fromkeys(name for _, name in covers_of(question)))

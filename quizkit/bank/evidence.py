@@ -10,13 +10,13 @@ _JOINT = re.compile(r"(?<=[^\W\d_])[-_](?=[^\W\d_])")
 
 
 def folded(text: str) -> str:
-    """A text without what does not count: width, case, spaces, dashes inside words, quotes."""
+    """Strip a text of what does not count: width, case, spaces, dashes inside words, quotes."""
     text = unicodedata.normalize("NFKC", text).casefold().translate({0x2212: "-", 0x2013: "-"})
     return _JOINT.sub("", "".join(text.split()).strip(_EDGES))
 
 
 def evidence(text: str, keywords: Iterable[str]) -> tuple[str, ...]:
-    """The keywords that the text holds: a reason to tick a point, never a verdict."""
+    """Return the keywords that the text holds: a reason to tick a point, never a verdict."""
     text = unicodedata.normalize("NFKC", text).casefold()
     return tuple(keyword for keyword in keywords if _pattern(keyword).search(text))
 

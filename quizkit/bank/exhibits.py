@@ -17,12 +17,12 @@ _PART = re.compile(r"^\[(\w+)\]\n", re.MULTILINE)
 
 
 def place_of(folder: Path, question: str) -> Path:
-    """The file that a question's evidence lies in."""
+    """Return the file that a question's evidence lies in."""
     return folder / f"{question}{ENDING}"
 
 
 def sealed(evidence: Evidence, exhibits: Sequence[Exhibit]) -> str:
-    """The file's text."""
+    """Return the file's text."""
     body = _command(evidence) + "".join(f"\n[{each.kind}]\n{each.text}\n" for each in exhibits)
     return f"{_HEAD}digest {_digest(body)}\n{body}"
 

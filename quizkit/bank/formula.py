@@ -48,14 +48,14 @@ class Formula:
         return _compiled(self.tree)(values)
 
     def number(self, values: Mapping[str, Value]) -> Number:
-        """The value, which has to be a number."""
+        """Return the value, which has to be a number."""
         value = self(values)
         if not is_number(value):
             raise FormulaError(f"`{self.source}` is {kind_of(value)}, not a number")
         return value
 
     def truth(self, values: Mapping[str, Value]) -> bool:
-        """The value, which has to be true or false."""
+        """Return the value, which has to be true or false."""
         value = self(values)
         if not isinstance(value, bool):
             raise FormulaError(f"`{self.source}` is {kind_of(value)}, neither true nor false")
@@ -308,5 +308,5 @@ def _call(name: str, args: list[Value], named: dict[str, Value], node: ast.AST) 
 
 
 def unknown_names(formula: Formula, known: Collection[str]) -> list[str]:
-    """The names of the formula that nothing would give a value to, sorted."""
+    """Return the names of the formula that nothing would give a value to, sorted."""
     return sorted(formula.names - set(known))

@@ -107,7 +107,7 @@ class Index:
 
     @_twice
     def entries(self, topics: Iterable[str] | None = None) -> list[Entry]:
-        """The lines of these topics' questions, or of all, by id."""
+        """Return the lines of these topics' questions, or of all, by id."""
         query, values = f"select {_NAMES} from entries", list[str]()  # noqa: S608
         if topics is not None:
             values = [*topics]
@@ -121,7 +121,7 @@ class Index:
 
     @_twice
     def question(self, name: str) -> Question | None:
-        """The question as its file is now, or None where there is none to be asked."""
+        """Return the question as its file is now, or None where there is none to be asked."""
         if not _is_text(name):
             return None
         file = f"{name}.yaml"
@@ -139,20 +139,20 @@ class Index:
 
     @_twice
     def topics(self) -> dict[str, Topic]:
-        """Titles, introductions and reading orders."""
+        """Return titles, introductions and reading orders."""
         shelves = self._db.execute("select topic from shelves order by topic").fetchall()
         notes = dict(self._notes("_topic.yaml"))
         return {slug: _topic(slug, notes.get(slug)) for (slug,) in shelves}
 
     @_twice
     def myths(self) -> dict[str, Text]:
-        """The misconceptions of all topics."""
+        """Return the misconceptions of all topics."""
         found = (note for _, note in self._notes("_myths.yaml"))
         return {slug: Text(**said) for note in found for slug, said in note.items()}
 
     @_twice
     def retired(self) -> dict[str, Retired]:
-        """The ids that are gone."""
+        """Return the ids that are gone."""
         notes = (json.loads(note) for name, note in self._all_notes() if name == RETIRED)
         return {
             name: Retired(Text(**gone["reason"]), gone["see"])
@@ -177,7 +177,7 @@ class Index:
 
     @_twice
     def search(self, wanted: str) -> list[tuple[int, str]]:
-        """(how many words are not in id, tags or prompt, id) of what holds every word."""
+        """List (words missing in id, tags and prompt; id) of what holds every word."""
         asked = sorted((word.encode() for word in words(wanted)), key=len)
         found: list[tuple[int, str]] = []
         # Looked through here and not by SQL's `instr`, which takes several times as long.

@@ -43,7 +43,7 @@ def _maker() -> str:
 
 
 def opened(folder: Path, cache: Path | None) -> sqlite3.Connection:
-    """The index's file, fresh if it cannot be used; without a place for it, an index in memory."""
+    """Open the index's file, fresh if it cannot be used; without a place for it, in memory."""
     if cache is not None:
         for _ in range(2):
             try:
@@ -99,7 +99,7 @@ def _made(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def writing(database: sqlite3.Connection) -> Generator[None]:
-    """All or nothing is written of what is done inside."""
+    """Write all or nothing of what is done inside."""
     # From the first look on: what two sessions find at once must not be written by both.
     database.execute("begin immediate")
     try:

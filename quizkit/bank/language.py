@@ -22,7 +22,7 @@ _TRANSLATIONESE = {
 
 
 def texts_of(noun: object, place: str = "") -> Iterator[tuple[str, Text]]:
-    """(place, text) of every text in a question."""
+    """Yield (place, text) of every text in a question."""
     if isinstance(noun, Text):
         yield place, noun
     elif isinstance(noun, Mapping):
@@ -39,7 +39,7 @@ def texts_of(noun: object, place: str = "") -> Iterator[tuple[str, Text]]:
 
 
 def language_problems(question: object, terms: Mapping[str, Term]) -> Iterator[Rule]:
-    """(place, message) of where the languages differ, or one of them stumbles."""
+    """Yield (place, message) of where the languages differ, or one of them stumbles."""
     params = set(question.params) | {"answer"} if isinstance(question, Numeric) else set[str]()
     for place, text in texts_of(question):
         if TODO in text.zh or TODO in text.en:

@@ -25,27 +25,27 @@ class Library:
             index.close()
 
     def entries(self, topics: Collection[str] | None = None) -> list[Entry]:
-        """The lines of these topics' questions, or of all."""
+        """Return the lines of these topics' questions, or of all."""
         if len(self._indexes) == 1:
             return self._indexes[0].entries(topics)
         found = (each for index in self._indexes for each in index.entries(topics))
         return [*{each.id: each for each in found}.values()]
 
     def question(self, name: str) -> Question | None:
-        """The question as its file is now, or None where there is none to be asked."""
+        """Return the question as its file is now, or None where there is none to be asked."""
         found = (index.question(name) for index in reversed(self._indexes))
         return next((question for question in found if question), None)
 
     def topics(self) -> dict[str, Topic]:
-        """Titles, introductions and reading orders."""
+        """Return titles, introductions and reading orders."""
         return {slug: each for index in self._indexes for slug, each in index.topics().items()}
 
     def myths(self) -> dict[str, Text]:
-        """The misconceptions of all topics."""
+        """Return the misconceptions of all topics."""
         return {slug: each for index in self._indexes for slug, each in index.myths().items()}
 
     def retired(self) -> dict[str, Retired]:
-        """The ids that are gone from one of the banks; another may still have such a question."""
+        """Return ids that are gone from one bank; another may still have such a question."""
         return {name: each for index in self._indexes for name, each in index.retired().items()}
 
     def problems(self, topics: Collection[str] | None = None) -> list[Problem]:
@@ -59,7 +59,7 @@ class Library:
         return [found[name] for name in wanted if name in found]
 
     def search(self, wanted: str) -> list[str]:
-        """The ids of what holds every word: first where id, tags or prompt do, then elsewhere."""
+        """List ids of what holds every word: first where id, tags or prompt do, then the rest."""
         best: dict[str, int] = {}
         for index in self._indexes:
             if best:  # a question of the same name takes the place of one found before

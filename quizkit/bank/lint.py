@@ -41,12 +41,12 @@ OFTEN = 3  # times that a condition is written out before it gets a name
 
 
 def glossary(folder: Path, problems: list[Problem]) -> Mapping[str, Term]:
-    """The term table."""
+    """Return the term table."""
     return read_file(folder, "glossary.yaml", problems, Mapping[str, Term]) or {}
 
 
 def lint(bank: Bank, folder: Path) -> list[Problem]:
-    """Everything wrong with a bank that needs no demo to be seen."""
+    """List everything wrong with a bank that needs no demo to be seen."""
     problems = list(bank.problems)
     common = common_questions(folder, problems)
     terms = glossary(folder, problems)

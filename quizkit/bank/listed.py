@@ -25,7 +25,7 @@ class Listed:
 
 
 def listed(question: Question) -> Listed:
-    """The line of a question that was read."""
+    """Return the line of a question that was read."""
     prompt = question.prompt
     return Listed(
         question.id,

@@ -85,19 +85,19 @@ class Script:
         return f"{_FOLDER}/{self.slug}.yaml"
 
     def line(self, place: str) -> int:
-        """The line of a place such as `stations.1.probes.0`, or of what encloses it."""
+        """Return the line of a place such as `stations.1.probes.0`, or of what encloses it."""
         while place and place not in self.lines:
             place = place.rpartition(".")[0]
         return self.lines.get(place, 1)
 
     def topics(self) -> frozenset[str]:
-        """The shelves its questions stand on."""
+        """Return the shelves its questions stand on."""
         return frozenset(
             station.ask.split("/", 1)[0] for _, station in self.placed() if station.ask
         )
 
     def placed(self) -> Iterator[tuple[str, Station]]:
-        """Every station and probe with its place in the file, in the order they would be met."""
+        """Yield every station and probe with its place in the file, in the order they are met."""
 
         def below(stations: tuple[Station, ...], place: str) -> Iterator[tuple[str, Station]]:
             for index, station in enumerate(stations):
@@ -128,12 +128,12 @@ class Script:
 
 
 def mock_slugs(folder: Path) -> list[str]:
-    """The scripts of a bank, sorted."""
+    """Return the scripts of a bank, sorted."""
     return [path.stem for path in _files(folder, [])]
 
 
 def read_mock(folder: Path, slug: str, problems: list[Problem]) -> Script | None:
-    """One script of the bank in `folder`; what is wrong with it is added to `problems`."""
+    """Read a script of the bank in `folder`; what is wrong with it is added to `problems`."""
     name = f"{_FOLDER}/{slug}.yaml"
     before = len(problems)
 
@@ -156,8 +156,9 @@ def read_mock(folder: Path, slug: str, problems: list[Problem]) -> Script | None
 
 
 def unasked(script: Script, bank: Bank) -> Iterator[Rule]:
-    """Each place of the script that asks what this bank does not have, or listens for what the
-    question cannot show."""
+    """Yield each place of the script that asks what this bank does not have, or listens for what
+    the question cannot show.
+    """
     for place, station in script.placed():
         if station.ask is not None and station.ask not in bank.questions:
             yield f"{place}.ask", no_question(station.ask, bank.questions, bank.retired)
@@ -199,7 +200,7 @@ def _points(question: Question) -> dict[str, RubricPoint | Veto]:
 
 
 def mock_problems(folder: Path, bank: Bank, terms: Mapping[str, Term]) -> list[Problem]:
-    """Everything wrong with the scripts in a folder, held against its bank and term table."""
+    """List everything wrong with a folder's scripts, held against its bank and term table."""
     problems: list[Problem] = []
     for path in _files(folder, problems):
         script = read_mock(folder, path.stem, problems)

@@ -186,7 +186,7 @@ class Question:
         return (self.prompt, *(text for text in given if text))
 
     def line(self, place: str) -> int:
-        """The line of a place such as `proof.claims.1`, or of what encloses it."""
+        """Return the line of a place such as `proof.claims.1`, or of what encloses it."""
         while place and place not in self.lines:
             place = place.rpartition(".")[0]
         return self.lines.get(place, 1)
@@ -277,7 +277,7 @@ class Idea:
     schedule: str = ""
 
     def picture(self, topic: str) -> str:
-        """The id of the question whose run is shown, or nothing."""
+        """Return the id of the question whose run is shown, or nothing."""
         return self.run if "/" in self.run or not self.run else f"{topic}/{self.run}"
 
 
@@ -298,7 +298,7 @@ class Topic:
     ideas: tuple[Idea, ...] = ()
 
     def paragraphs(self, lang: Lang) -> list[str]:
-        """The introduction, an idea each."""
+        """Return the introduction, an idea each."""
         return [each.strip() for each in self.intro[lang].split("\n\n") if each.strip()]
 
 

@@ -27,7 +27,7 @@ Report = Callable[[int, str], None]
 
 
 def compose(path: Path, report: Report) -> yaml.MappingNode | None:
-    """The file as a checked tree, or None after reporting (line, message) of why not."""
+    """Return the file as a checked tree, or None after reporting (line, message) of why not."""
     try:
         if path.exists() and not path.is_file():
             report(1, "is no file")  # a pipe or a device would be waited for, or never end

@@ -8,7 +8,7 @@ _PLACE = re.compile(r"\\[A-Za-z]+\{[^{}]+\}|(?<![}^_])\{([^{}]+)\}")
 
 
 def put(text: str, shown: Callable[[str], str | None]) -> str:
-    """The text with what `shown` has for each name; a place for which it has nothing stays."""
+    """Fill a text's places with what `shown` has for each name; others stay."""
 
     def at(found: re.Match[str]) -> str:
         value = shown(found[1]) if found[1] else None

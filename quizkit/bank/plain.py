@@ -8,7 +8,7 @@ from quizkit.bank.formula import Formula
 
 
 def plain(value: object) -> Any:
-    """The value without anything of ours in it."""
+    """Return the value without anything of ours in it."""
     if isinstance(value, Formula):
         return value.source
     if is_dataclass(value) and not isinstance(value, type):

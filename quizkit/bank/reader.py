@@ -60,7 +60,7 @@ class Bank:
         return cls(questions, topics_read, myths, tuple(problems), retired)
 
     def joined(self, other: "Bank") -> "Bank":
-        """This bank and another; where both have an id, the other's question counts."""
+        """Join this bank and another; where both have an id, the other's question counts."""
         return Bank(
             {**self.questions, **other.questions},
             {**self.topics, **other.topics},
@@ -71,7 +71,7 @@ class Bank:
 
 
 def topic_slugs(folder: Path) -> list[str]:
-    """The topics of a bank: its folders that hold a `_topic.yaml` or questions, sorted."""
+    """Return the topics of a bank: its folders that hold a `_topic.yaml` or questions, sorted."""
     found = (path for path in shelves(folder) if path.name != "mocks")
     return [path.name for path in found if path.name == printable(path.name) and _holds_yaml(path)]
 
@@ -82,7 +82,7 @@ def is_ours(name: str) -> bool:
 
 
 def printable(name: str) -> str:
-    r"""The name of a file; bytes of it that are not UTF-8 come out as `\xff`."""
+    r"""Return the name of a file; bytes of it that are not UTF-8 come out as `\xff`."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -96,7 +96,7 @@ def _holds_yaml(shelf: Path) -> bool:
 
 
 def files_of(folder: Path, slug: str, problems: list[Problem]) -> list[Path]:
-    """The questions of a shelf, or its scripts, sorted; what cannot be read is in `problems`."""
+    """List a shelf's questions, or its scripts, sorted; what cannot be read is in `problems`."""
     try:
         names = sorted(name for name in os.listdir(folder / slug) if is_ours(name))  # noqa: PTH208
     except OSError as error:
@@ -109,7 +109,7 @@ def files_of(folder: Path, slug: str, problems: list[Problem]) -> list[Path]:
 
 
 def shelves(folder: Path) -> list[Path]:
-    """The folders of a bank, sorted. Raises BankError: what cannot be read is no empty bank."""
+    """List the folders of a bank, sorted. Raises BankError: an unreadable bank is not empty."""
     try:
         found = (path for path in folder.iterdir() if not path.name.startswith("."))
         return sorted(path for path in found if path.is_dir())
@@ -119,7 +119,7 @@ def shelves(folder: Path) -> list[Path]:
 
 
 def read(folder: Path, path: Path, problems: list[Problem]) -> Question | None:
-    """One question of the bank in `folder`; what is wrong with it is added to `problems`."""
+    """Read a question of the bank in `folder`; what is wrong with it is added to `problems`."""
     name = path.relative_to(folder).as_posix()
     before = len(problems)
 
@@ -153,7 +153,7 @@ def read(folder: Path, path: Path, problems: list[Problem]) -> Question | None:
 
 
 def with_usual(question: Question, topic: Topic | None) -> Question:
-    """The question with the words of the conditions that it names, as its topic has them."""
+    """Return the question with the words of the conditions that it names, as its topic has them."""
     if topic is None:
         return question
     named = {name: text for name, text in topic.assume.items() if name in question.assume}
@@ -161,7 +161,7 @@ def with_usual(question: Question, topic: Topic | None) -> Question:
 
 
 def read_topic(folder: Path, slug: str, problems: list[Problem]) -> Topic | None:
-    """A shelf's own file; without one the shelf is named after its folder."""
+    """Return a shelf's own file; without one the shelf is named after its folder."""
     if not (folder / slug / "_topic.yaml").is_file():
         problem = Problem(f"{slug}/_topic.yaml", 1, "a topic needs a `_topic.yaml`", "warning")
         problems.append(problem)
@@ -170,7 +170,7 @@ def read_topic(folder: Path, slug: str, problems: list[Problem]) -> Topic | None
 
 
 def read_myths(folder: Path, slug: str, problems: list[Problem]) -> Mapping[str, Text]:
-    """The misconceptions that a shelf names, by slug."""
+    """Return the misconceptions that a shelf names, by slug."""
     return read_file(folder, f"{slug}/_myths.yaml", problems, Mapping[str, Text]) or {}
 
 

@@ -13,19 +13,19 @@ _WORD = re.compile(r"[A-Za-z0-9_.]+")
 
 
 def reading_time(text: str) -> float:
-    """Seconds. A name or a number in Chinese text counts as a word."""
+    """Return the seconds to read a text. A name or a number in Chinese counts as a word."""
     characters, words = len(_WIDE.findall(text)), len(_WORD.findall(text))
     return 60 * (characters / _CHARACTERS + words / _WORDS)
 
 
 def length(text: str) -> int:
-    """Its Han characters and its words; a formula without blanks is a word."""
+    """Count a text's Han characters and words; a formula without blanks is a word."""
     rest = (word for word in _WIDE.sub(" ", text).split() if any(map(str.isalnum, word)))
     return len(_WIDE.findall(text)) + sum(1 for _ in rest)
 
 
 def asking_time(question: Question) -> tuple[int, int]:
-    """Seconds to read what is asked, in Chinese and in English. Code is not counted.
+    """Return the seconds to read what is asked, in Chinese and in English. Code is not counted.
 
     Nor are conditions with a name: a topic's questions share them, so they are known.
     """
@@ -43,7 +43,7 @@ def asking_time(question: Question) -> tuple[int, int]:
 
 
 def telling_time(question: Question) -> tuple[int, int]:
-    """Seconds to read what is told with the verdict: the explanation, an essay's points."""
+    """Return the seconds to read what comes with the verdict: explanation, an essay's points."""
     parts = [question.explain]
     if isinstance(question, Essay):
         parts += [point.says for point in question.rubric]

@@ -16,7 +16,7 @@ FILE = "_retired.yaml"
 
 
 def read_retired(folder: Path, problems: list[Problem]) -> Mapping[str, Retired]:
-    """The retired ids of the bank in `folder`; what is wrong with them is added to `problems`."""
+    """Read the retired ids of the bank in `folder`; what is wrong is added to `problems`."""
     return _read(folder, lambda line, message: problems.append(Problem(FILE, line, message)))[0]
 
 

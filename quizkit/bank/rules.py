@@ -14,7 +14,7 @@ MOST_FORGIVEN = 0.02  # of a number, for rounding on the way
 
 
 def broken_rules(question: Question) -> Iterator[Rule]:
-    """(place, message) of each rule the question breaks."""
+    """Yield (place, message) of each rule the question breaks."""
     if not ID.fullmatch(question.id):
         yield "", f"`{question.id}`: file names are lower-case words joined by dashes"
     if not 1 <= question.level <= 5:

@@ -37,7 +37,7 @@ _PLAIN: Mapping[type, Schema] = {
 
 
 def schema() -> Schema:
-    """The schema of one question file; those of a bank's other files are its definitions."""
+    """Return the schema of one question file; those of a bank's other files are its definitions."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "quizkit question",

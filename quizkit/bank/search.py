@@ -10,7 +10,7 @@ from quizkit.bank.model import Question
 
 
 def words(wanted: str) -> list[str]:
-    """The words of a search, each of which a question must hold."""
+    """Return the words of a search, each of which a question must hold."""
     return folded(wanted).split()
 
 
@@ -22,5 +22,5 @@ def searched(question: Question) -> tuple[str, str]:
 
 
 def folded(text: str) -> str:
-    """Without case and width: ＧＰｉｐｅ is gpipe."""
+    """Return the text without case and width: ＧＰｉｐｅ is gpipe."""
     return unicodedata.normalize("NFKC", text).casefold()

@@ -25,7 +25,7 @@ _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
 def numbers_in(text: str) -> Iterator[float]:
-    """Every number in an English text."""
+    """Yield every number in an English text."""
     for word in SPELT_OUT.findall(text):
         yield SPELT[word.lower()]
     for digits in _DIGITS.findall(text):

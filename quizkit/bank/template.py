@@ -122,7 +122,7 @@ vetoes: []                   # what must not be said: {says, why, myth, keywords
 
 
 def template(kind: Kind) -> str:
-    """A file to be filled in. It is read as it stands; lint names every TODO left in it."""
+    """Return a file to be filled in. It is read as it stands; lint names every TODO left in it."""
     own, proof = _KIND[kind]
     head = _HEAD.format(kind=kind)
     tail = _TAIL.format(proof=proof)
