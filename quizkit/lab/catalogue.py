@@ -19,14 +19,14 @@ FIRST = ("pipeline", "ring-attention", "tensor-parallel", "flash", "all-reduce")
 
 
 def names(folder: Path | None = None) -> list[str]:
-    """The names of the demos in a folder, without reading any."""
+    """Return the names of the demos in a folder, without reading any."""
     folder = folder or paths.DEMOS
     files = (path for path in folder.glob("*.py") if not path.name.startswith("_"))
     return sorted(path.stem.replace("_", "-") for path in files if path.is_file())
 
 
 def find(name: str, folder: Path | None = None) -> Demo:
-    """One demo by name. Only its own file is read, so a neighbour being edited does no harm."""
+    """Read one demo by name. Only its own file is read: a neighbour being edited does no harm."""
     folder = folder or paths.DEMOS
     known = names(folder)
     if name not in known:
@@ -39,7 +39,7 @@ def _file(name: str, folder: Path) -> Path:
 
 
 def catalogue(folder: Path | None = None) -> Mapping[str, Demo]:
-    """Every demo, by name."""
+    """Return every demo, by name."""
     return _catalogue(folder or paths.DEMOS)
 
 
@@ -51,7 +51,7 @@ def _catalogue(folder: Path) -> Mapping[str, Demo]:
 def in_topics(
     demos: Iterable[Demo], wanted: Collection[str] | None = None
 ) -> dict[str, list[Demo]]:
-    """The demos of these topics, or of all, topic by topic; those to begin with come first."""
+    """Group the demos of these topics, or of all, by topic; those to begin with come first."""
     found: dict[str, list[Demo]] = {}
     for demo in sorted(demos, key=lambda each: (each.topic, each.name not in FIRST, each.name)):
         if wanted is None or demo.topic in wanted:

@@ -13,7 +13,7 @@ _VERSION = re.compile(r"^__version__\s*=\s*['\"]([^'\"]+)", re.MULTILINE)
 
 
 def content(demo: Path) -> str:
-    """A digest of the demo's file, the neighbours it imports, and the bench."""
+    """Return a digest of the demo's file, the neighbours it imports, and the bench."""
     files = {path.name: path.read_bytes() for path in _read(demo, set())}
     # The bench lies among the demos that ship, whosever demo it is.
     bench = next(f for f in (demo.parent / "_bench", paths.DEMOS / "_bench") if f.is_dir())
@@ -36,7 +36,7 @@ def _read(file: Path, met: set[Path]) -> set[Path]:
 
 @cache
 def torch_version() -> str | None:
-    """The version of torch that a run here would import, without importing it."""
+    """Return the version of torch that a run here would import, without importing it."""
     spec = find_spec("torch")
     if spec is None or spec.origin is None:
         return None

@@ -113,7 +113,7 @@ class Demo:
     varies: tuple[str, ...] = ()
 
     def filled(self, wanted: Setting) -> Setting:
-        """The same run with every argument named: equal runs are then equal settings."""
+        """Return the same run with every argument named: equal runs are then equal settings."""
         every = {each.name: each.default for each in self.parameters.values()} | dict(wanted.args)
         return replace(wanted, args=tuple(sorted(every.items())))
 
@@ -123,7 +123,7 @@ class Demo:
         return _CLOCK.search(self.source) is not None
 
     def planted(self, broken: str | None) -> str:
-        """The story, with one bug put in if one is named."""
+        """Return the story, with one bug put in if one is named."""
         if broken is None:
             return self.story
         if broken not in self.breaks:

@@ -21,7 +21,7 @@ class Excerpt:
 
 
 def excerpt(demo: Demo, function: str, broken: str | None = None) -> Excerpt:
-    """The source of one top-level function (or `Class.method`), without its docstring."""
+    """Return the source of one top-level function (or `Class.method`), without its docstring."""
     right = _cut(demo, demo.planted(None), function)
     if broken is None:
         return right

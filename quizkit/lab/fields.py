@@ -12,35 +12,35 @@ _UNSAYABLE = ("nan", "infinity", "-infinity", "inf", "-inf")
 
 
 def is_a(kind: type[T], value: object) -> T:
-    """The value, if it is of just this type."""
+    """Return the value, if it is of just this type."""
     if type(value) is not kind:
         raise TypeError(f"{value!r} is not {kind.__name__}")
     return value
 
 
 def one_of(choices: Any, value: object) -> Any:
-    """The value, if it is among a Literal's."""
+    """Return the value, if it is among a Literal's."""
     if value not in get_args(choices):
         raise ValueError(f"{value!r} is none of {', '.join(get_args(choices))}")
     return value
 
 
 def items(value: object) -> Sequence[tuple[str, object]]:
-    """The pairs of an object."""
+    """Return the pairs of an object."""
     if not isinstance(value, Mapping):
         raise TypeError(f"{value!r} is not an object")
     return list(cast("Mapping[str, object]", value).items())
 
 
 def a_list(value: object) -> Sequence[object]:
-    """The entries of a list."""
+    """Return the entries of a list."""
     if not isinstance(value, list | tuple):
         raise TypeError(f"{value!r} is not a list")
     return cast("Sequence[object]", value)
 
 
 def number(value: object) -> Value:
-    """A number; NaN and the infinities come as text."""
+    """Return a number; NaN and the infinities come as text."""
     if isinstance(value, str) and value.lower() in _UNSAYABLE:
         return float(value)
     if isinstance(value, bool | int | float):
@@ -49,10 +49,10 @@ def number(value: object) -> Value:
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """A list of text."""
+    """Return a list of text."""
     return tuple(is_a(str, each) for each in a_list(value))
 
 
 def numbers(value: object) -> tuple[Value, ...]:
-    """A list of numbers."""
+    """Return a list of numbers."""
     return tuple(number(each) for each in a_list(value))

@@ -42,7 +42,7 @@ class Lanes:
             self._begun[setting] = self._pool.submit(self._run, setting, deadline)
 
     def run(self, setting: Setting, deadline: float = 60.0) -> Report:
-        """The report of one setting, whether begun long ago or only now."""
+        """Return the report of one setting, whether begun long ago or only now."""
         self.begin(setting, deadline)
         return self._begun[setting].result()
 

@@ -74,7 +74,7 @@ Picture = Staircase | Messages | Tiles | Curve
 
 
 def read_picture(value: object) -> Picture:
-    """One picture of a report. Raises KeyError, TypeError or ValueError if it is none."""
+    """Read one picture of a report. Raises KeyError, TypeError or ValueError if it is none."""
     data = dict(items(value))
     kind: Kind = one_of(Kind, data["kind"])
     title = is_a(str, data["title"])

@@ -79,7 +79,7 @@ class Record:
         return _key(demo.filled(setting)) in self._file(demo).runs
 
     def get(self, setting: Setting) -> Report | None:
-        """The report of a run like this one, if one is kept that would come out the same now."""
+        """Return the report of a run like this one, if one is kept that would be the same now."""
         demo = self.demos[setting.demo]
         file, key = self._file(demo), _key(demo.filled(setting))
         line = file.runs.get(key)

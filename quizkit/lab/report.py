@@ -170,12 +170,12 @@ class Report:
             raise LabError("report_field", reason=str(error)) from None
 
     def to_json(self) -> dict[str, Any]:
-        """The same as strict JSON: NaN and infinities as strings."""
+        """Return the same as strict JSON: NaN and infinities as strings."""
         return {"schema": SCHEMA, **plain(self)}
 
 
 def plain(value: object) -> Any:
-    """Dataclasses as objects, tuples as lists, what JSON cannot say as text."""
+    """Write dataclasses as objects, tuples as lists, and what JSON cannot say as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if is_dataclass(value) and not isinstance(value, type):

@@ -236,7 +236,7 @@ def _wrong(path: Path, line: int, reason: str) -> NoReturn:
 
 
 def read(path: Path) -> Demo:
-    """The demo in one file; the same text is taken apart once."""
+    """Return the demo in one file; the same text is taken apart once."""
     try:
         return _read(path, path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
