@@ -1,4 +1,4 @@
-"""From nodes to nouns: a dataclass field's type says what its YAML must be.
+"""Build nouns from nodes: a dataclass field's type says what its YAML must be.
 
 Every mistake is reported with its line, all of a file's at once, and names what was meant where
 something near exists.

@@ -1,4 +1,4 @@
-"""From a folder of YAML files to a bank of questions: one bad file never takes down the rest."""
+"""Read a folder of YAML files as a bank of questions: one bad file never takes down the rest."""
 
 import hashlib
 import os

@@ -119,7 +119,7 @@ def sheet(
     lang: Spoken = None,
     plain: Annotated[bool, typer.Option("--plain", help="Text, without colour or HTML.")] = False,
 ) -> None:
-    """Write a sheet for the night before: ten formulas, three pictures, the conventions; two pages."""
+    """Write the night before's two pages: ten formulas, three pictures and the conventions."""
     from quizkit.bank.lint import glossary
     from quizkit.cli.kept import kept_run
     from quizkit.export.sheet import printed, text

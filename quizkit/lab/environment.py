@@ -22,7 +22,7 @@ OLDEST_TORCH = (2, 11)
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """`torch` is its version, or None; `problem` says why demos cannot run, or nothing."""
+    """This machine's offer: `torch` is its version or None; `problem` says why demos cannot run."""
 
     torch: str | None
     gloo: bool

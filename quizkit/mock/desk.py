@@ -12,7 +12,7 @@ from quizkit.tutor.verdict import Note
 from quizkit.words import Lang
 
 Stop = Literal["asked", "time"]
-"""Why the clock has stopped: everything was asked, or it ran out."""
+"""The reason that the clock has stopped: everything was asked, or it ran out."""
 
 
 @dataclass(frozen=True, slots=True)

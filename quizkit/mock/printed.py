@@ -8,7 +8,7 @@ from quizkit.words import Lang, say
 
 SCHEMA = "quizkit/scorecard/1"
 CONVENTIONS = ("scale", "overall", "unreached", "judged", "probed", "capped", "clock")
-"""What has to be known to read the numbers; sentences `mock.rule_...` in the words."""
+"""Facts needed to read the numbers; sentences `mock.rule_...` in the words."""
 
 
 def printed(card: Scorecard, lang: Lang) -> dict[str, Any]:

@@ -23,7 +23,7 @@ VETO_CAP = 2.0
 _ROUNDING = 1e-9
 
 Judge = Literal["key", "learner", "keywords", "nobody"]
-"""Who decided on an answer: the key, the learner by the rubric, keywords alone, or no answer."""
+"""The judge of an answer: the key, the learner by the rubric, keywords alone, or no answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from quizkit.bank.model import Bug, Choice, Essay, Option, Question, RubricPoint
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """So many options, points or reasons carry a claim, of so many that there are."""
+    """The number of options, points or reasons that carry a claim, of so many that there are."""
 
     kind: Literal["options", "points", "reasons"]
     proved: int

@@ -1,4 +1,4 @@
-"""On which days the learner practised, and how much."""
+"""Count on which days the learner practised, and how much."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable

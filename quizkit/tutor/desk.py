@@ -52,7 +52,7 @@ class Command:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while something was being typed, and the text."""
+    """Raised for Ctrl-C while something was being typed; carries the text."""
 
     def __init__(self, unsent: str) -> None:
         super().__init__()

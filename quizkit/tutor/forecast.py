@@ -13,7 +13,7 @@ AHEAD = 14
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """`late` is due at this moment and part of today's number; `later` is beyond the last day."""
+    """Counts of cards due: `late` by this moment, part of today's; `later` beyond the last day."""
 
     late: int
     days: tuple[tuple[date, int], ...]

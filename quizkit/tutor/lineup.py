@@ -39,7 +39,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
-    """`plan` is in order, `later` comes after it and is mixed as it comes near.
+    """Questions to ask: `plan` is in order, `later` follows, mixed as it comes near.
 
     `waiting` may come in place of what is planned. `ahead`: nothing is due and nothing is new, so
     this is asked before its time. `spared` is how many a day's limit left for another day.

@@ -1,4 +1,4 @@
-"""In which order a handful of questions is put: topics take turns, siblings keep apart."""
+"""Put a handful of questions in order: topics take turns, siblings keep apart."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -6,7 +6,7 @@ _DIGITS = {digit: str(n) for n, digit in enumerate("零一二三四五六七八�
 _TENS = {"十": 10, "百": 100, "千": 1000}
 _SECTIONS = {"万": 10**4, "亿": 10**8}
 LETTERS = frozenset(_DIGITS) | frozenset(_TENS) | frozenset(_SECTIONS) | {"点"}
-"""What a numeral is written with."""
+"""The signs a numeral is written with."""
 
 _ANY = "".join(sorted(LETTERS))
 # At the beginning, or where a sum goes on; 千兆 is giga of something.

@@ -20,7 +20,7 @@ ENOUGH = 10
 READING = 30.0
 """Seconds to read why, where the question's length is not known."""
 AGAIN_TAKES = 0.6
-"""What a question met before takes of its first time. A judgement, until it is measured."""
+"""The share of its first time a question met before takes. A judgement, until it is measured."""
 _WORK: Mapping[Kind, float] = {
     "choice": 45, "numeric": 90, "order": 60, "cloze": 60, "trace": 90, "bug": 120, "essay": 300,
 }  # fmt: skip

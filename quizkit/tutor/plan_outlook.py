@@ -68,7 +68,7 @@ class Outlook:
 
     days: Sequence[tuple[date, Day]]
     due: Sequence[int]
-    """How many are due on each day by memory alone: what stats and each verdict say."""
+    """The number due on each day by memory alone: what stats and each verdict say."""
     late: Collection[str]
     """The questions that are due today."""
     topics: Mapping[str, Prospect]

@@ -1,4 +1,4 @@
-"""Writes the rows of one study session. None is ever changed: a mistake is taken back."""
+"""Write the rows of one study session. None is ever changed: a mistake is taken back."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

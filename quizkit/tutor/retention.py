@@ -14,7 +14,7 @@ _DAY = timedelta(days=1)
 
 @dataclass(slots=True)
 class Retention:
-    """So many reviews, so many right, so many remembered, and so many expected to be.
+    """Counts of reviews: all, right, remembered, and expected to be remembered.
 
     What is nearly right counts as remembered, for memory goes by the grade.
     """

@@ -14,7 +14,7 @@ Place = TypeVar("Place")
 
 @dataclass(slots=True)
 class Tally:
-    """Questions there are, met, and expected to be remembered then; answers given, and right."""
+    """Counts of questions: all, met, expected to be remembered; of answers: given, and right."""
 
     questions: int = 0
     met: int = 0

@@ -1,4 +1,4 @@
-"""Grading what was typed: numbers, gaps, predictions. Spelling never makes a right answer wrong."""
+"""Grade what was typed: numbers, gaps, predictions. Spelling makes no right answer wrong."""
 
 from collections.abc import Iterator
 from dataclasses import replace

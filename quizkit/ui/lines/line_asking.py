@@ -1,4 +1,4 @@
-"""Gets an answer out of lines of text, for every kind of question."""
+"""Get an answer out of lines of text, for every kind of question."""
 
 import re
 import unicodedata

@@ -50,7 +50,7 @@ class Writer(Protocol):
 
     lines: bool
     attended: bool
-    """Whether somebody is there to press Enter."""
+    """True if somebody is there to press Enter."""
 
     def type(
         self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: AnswerPage = _BLANK

@@ -32,7 +32,7 @@ class Chart:
     """The kinds of operations in it, in the order of their colours."""
     hops: tuple[Hop, ...] = ()
     letters: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What the run itself says of its names."""
+    """The run's own words for its names."""
 
     @property
     def idle(self) -> float:

@@ -1,4 +1,4 @@
-"""You said, the run says, the right answer: three lines in the words of the question."""
+"""Draw three lines in the question's words: you said, the run says, the right answer."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -20,7 +20,7 @@ from quizkit.ui.text.inline import inline
 from quizkit.words import say
 
 Said = tuple[str, str, bool | None]
-"""What the learner said, what the run says, and whether it bears the learner out, if it can."""
+"""The learner's words, the run's, and True if it bears the learner out; None if it cannot say."""
 
 _SI, _IEC = ("TB", "GB", "MB", "kB", "B"), ("TiB", "GiB", "MiB", "KiB", "B")
 _TIMES = ("s", "ms", "us", "ns")

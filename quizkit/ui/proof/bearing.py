@@ -24,7 +24,7 @@ _MOST = 2  # measurements of one claim; more say less at a glance
 
 @dataclass(frozen=True, slots=True)
 class Bearing:
-    """`lines` are sentences with numbers; `at` is the run that decides, if one does."""
+    """A run's word on one claim: `lines` have its numbers; `at` is the run that decides, if any."""
 
     mark: Mark
     lines: tuple[str, ...] = ()

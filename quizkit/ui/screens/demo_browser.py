@@ -91,7 +91,7 @@ class Browser:
 
 
 class BrowserScreen:
-    """As high as the terminal: of the list what is near the cursor, the rest whole."""
+    """The browser's page, as high as the terminal: the list near the cursor, the rest whole."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser

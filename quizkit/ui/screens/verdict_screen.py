@@ -42,7 +42,7 @@ from quizkit.ui.text.markup import prose
 from quizkit.words import Lang, say
 
 Section = Literal["why", "say", "proof"]
-"""What is shown only when it is asked for."""
+"""A part that is shown only when it is asked for."""
 
 SECTIONS: tuple[Section, ...] = ("why", "say", "proof")
 

@@ -1,4 +1,4 @@
-"""Gets an answer out of a terminal, for every kind of question, key by key or typed."""
+"""Get an answer out of a terminal, for every kind of question, key by key or typed."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Chooses the desk: a screen where there is a terminal that can be one, lines everywhere else."""
+"""Choose the desk: a screen where there is a terminal that can be one, lines elsewhere."""
 
 import io
 import sys

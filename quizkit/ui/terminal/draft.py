@@ -11,7 +11,7 @@ Stage = Literal["", "review", "reasons", "rubric"]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """`value` has the shape of the answer; what is being typed is not in it yet.
+    """An answer half given: `value` has the answer's shape, without what is being typed.
 
     `stage` is how far a kind that asks twice has come, `place` the gap or the list's line in hand,
     `cursor` where in the text the typing hand was.

@@ -27,7 +27,7 @@ from quizkit.words import say
 
 _HAND = 4  # lines left free for a text of several
 Press = tuple[str, int]
-"""What was pressed: the command, and the digit if it was one."""
+"""A key as it was meant: the command, and the digit if it was one."""
 
 
 class Hand:

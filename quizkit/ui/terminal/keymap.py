@@ -17,10 +17,10 @@ State = Literal[
     "pick", "tick", "rubric", "order", "line", "review", "type", "compose", "verdict", "page",
     "home", "demos", "filter", "riddle", "ran",
 ]  # fmt: skip
-"""What the desk is waiting for. A digit means one thing in each."""
+"""The thing the desk is waiting for. A digit means one thing in each."""
 
 Manner = Literal["keys", "lines"]
-"""How commands are given: key by key, or a line at a time."""
+"""The way commands are given: key by key, or a line at a time."""
 
 _TICKING: tuple[State, ...] = ("tick", "rubric")
 _ASKING: tuple[State, ...] = (
