@@ -63,7 +63,7 @@ def show_number(number: Number) -> str:
 
 
 def show_roughly(number: Number) -> str:
-    """A number as one says it: three digits, and whatever more stands before the point."""
+    """Return a number as one says it: three digits, and whatever more stands before the point."""
     if float(number).is_integer() or abs(number) < 1e-4:
         return show_number(number)
     return f"{number:.0f}" if abs(number) >= 100 else show_number(float(f"{number:.3g}"))

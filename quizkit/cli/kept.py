@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def kept_views(beside: bool = False) -> "Callable[[Question], ProofView | None]":
-    """Return a way to see a question's proof from the record alone, or None if none is kept.
+    """Return a function from a question to its proof as recorded, or to None if none is kept.
 
     `beside` has the other recorded settings too.
     """

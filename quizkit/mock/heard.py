@@ -1,4 +1,4 @@
-"""Read what an answer showed while the clock ran: enough to choose the next question, no more.
+"""Read what an answer showed while the clock ran: enough to go on by, no verdict yet.
 
 Exact kinds are graded at once, in silence. An essay is listened to for its keywords: evidence to
 probe on, and to tick beforehand when the learner judges it at the end.

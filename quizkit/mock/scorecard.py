@@ -112,7 +112,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Scorecard:
-    """The whole of it."""
+    """An interview's whole result."""
 
     session: str
     script: Script
@@ -156,7 +156,7 @@ def rate(script: Script, marks: Sequence[Mark]) -> tuple[Rated, ...]:
 def scorecard(
     script: Script, session: str, at: str, stop: Stop, marks: Sequence[Mark], spent: Spent
 ) -> Scorecard:
-    """Add it all up."""
+    """Add the marks up to a scorecard."""
     rated = rate(script, marks)
     weights = sum(each.weight for each in rated)
     overall = sum(each.weight * each.score for each in rated) / weights

@@ -43,7 +43,7 @@ class Kept:
 
     @classmethod
     def of(cls, answer: Answer) -> "Kept":
-        """Read it back."""
+        """Read back what an answer's row keeps."""
         return cls(**json.loads(answer.note.removeprefix(_WORD)))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Take a claim apart: what was measured, and what it would have to be.
+"""Take a claim apart by measurement: what was measured, and what it would have to be.
 
 Of `m == 1 or sent[0] == 2 * n and error < 1e-9` in a run where rank 0 sent too much: `sent`, of
 rank 0, 8704, to equal 2176. So a claim can be told in words, without its formula.

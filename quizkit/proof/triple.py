@@ -34,7 +34,7 @@ class Triple:
 
     @property
     def setting(self) -> Setting:
-        """The run."""
+        """The run that the sum is held against."""
         return Setting(self.demo, self.ranks, tuple(sorted(self.args.items())), None)
 
 

@@ -150,7 +150,7 @@ class JsonDesk:
         return nullcontext()
 
     def read(self, page: Page) -> Command:
-        """Say it and go on."""
+        """Say the page and go on."""
         lang = page.lang
         told = [page.text, page.news] if page.news else [page.text]
         text = "\n\n".join(each[lang].strip() for each in told)

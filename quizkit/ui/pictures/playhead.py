@@ -15,7 +15,7 @@ def moments(chart: Chart) -> list[float]:
 
 
 def steps(chart: Chart) -> list[float]:
-    """List the moments, and when a message is half way: who steps would never see it travel."""
+    """List the moments, and when a message is half way: else it would not be seen to travel."""
     halves = ((hop.start + hop.end) / 2 for hop in chart.hops)
     return _apart(chart, (*moments(chart), *halves))
 
