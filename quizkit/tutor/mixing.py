@@ -25,7 +25,7 @@ def is_essay(entry: Entry) -> bool:
 def mixed(
     entries: Sequence[Entry], before: Entry | None = None, *, rising: bool = False
 ) -> list[Entry]:
-    """Keep the order, but that nothing follows its like where another is left.
+    """Keep the order, except that nothing follows its like where another is left.
 
     Its like is an essay, a sibling, a question of the same topic. With `rising` the order is one
     in which levels rise, and a topic rather follows itself than that the level jumps.

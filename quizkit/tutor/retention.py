@@ -35,7 +35,7 @@ class Retention:
 def retention(
     answers: Iterable[Answer], now: datetime, zone: tzinfo | None = None
 ) -> tuple[Retention, Retention]:
-    """Return all reviews, and those of the last 30 days. Takes the answers that count, as they were
+    """Count all reviews, and those of the last 30 days. Takes the answers that count, as they were
     given.
 
     A review is the first answer of a day to a question met on an earlier one: what was asked an
