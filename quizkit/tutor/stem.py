@@ -32,7 +32,10 @@ class Stem:
             joined = ("；" if self.lang == "zh" else "; ").join(told)
             parts.append(say("bank.assume", self.lang, told=joined))
         for each in self.evidence:
-            parts += [say(f"bank.evidence_{each.kind}", self.lang), f"```text\n{each.text}\n```"]
+            parts += [
+                say(f"bank.evidence_{each.kind}", self.lang),
+                f"```text\n{_columns(each)}\n```",
+            ]
         return "\n\n".join(parts)
 
 
@@ -48,3 +51,12 @@ def stem(asked: Asked, lang: Lang) -> Stem:
         question.exhibits,
         lang,
     )
+
+
+def _columns(exhibit: Exhibit) -> str:
+    """What was recorded; numbers that are compared stand below one another."""
+    if exhibit.kind != "bytes":
+        return exhibit.text
+    rows = [line.split("  ", 1) for line in exhibit.text.split("\n")]
+    widest = max(len(name) for name, *_ in rows)
+    return "\n".join("  ".join((name.ljust(widest), *values)) for name, *values in rows)

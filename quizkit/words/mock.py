@@ -207,7 +207,7 @@ WORDS: Words = {
         "en": "Time away is paid by the pauses first, then by the clock; going over one question's target is shown and costs no points.",
     },
     # Lists.
-    "list_title": {"zh": "可以面的脚本", "en": "Interviews"},
+    "list_title": {"zh": "可选的模拟面试", "en": "Interviews"},
     "list_facts": {
         "zh": "{minutes} 分钟，{questions} 题，最多 {probes} 个追问",
         "en": "{minutes} minutes, {questions} questions, follow-ups: {probes} at most",

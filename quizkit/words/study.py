@@ -23,7 +23,7 @@ WORDS: Words = {
     "gaps": {"zh": "没填对的空：第 {gaps} 空。", "en": "Not right: gap {gaps}."},
     "length": {
         "zh": "你写了 {given} 个数，应该是 {wanted} 个。",
-        "en": "You gave {given} numbers; there are {wanted}.",
+        "en": "Numbers you gave: {given}; there are {wanted}.",
     },
     "line": {"zh": "第 {line} 行：{code}", "en": "line {line}: {code}"},
     "reasons": {

@@ -311,7 +311,7 @@ WORDS: Words = {
     "option_right": {"zh": "正确", "en": "right"},
     "option_wrong": {"zh": "错误", "en": "wrong"},
     "option_yours": {"zh": "你选的", "en": "yours"},
-    "expected": {"zh": "正确答案", "en": "Expected"},
+    "expected": {"zh": "正确答案", "en": "Right answer"},
     "yours": {"zh": "你的答案", "en": "Your answer"},
     "no_answer": {"zh": "没有作答", "en": "none"},
     "step_right": {"zh": "正确顺序", "en": "The right order"},
@@ -472,7 +472,7 @@ WORDS: Words = {
     "end_skipped": {"zh": "跳过 {skipped} 题", "en": "{skipped} skipped"},
     "end_time": {"zh": "用时 {minutes} 分钟", "en": "{minutes} min"},
     "end_wrong": {
-        "zh": "要再看看：quizkit study 编号",
+        "zh": "这些再看看：quizkit study 编号",
         "en": "Look at these again: quizkit study ID",
     },
     "end_mistaken": {

@@ -221,7 +221,7 @@ def test_a_misconception_beside_an_option_is_called_one():
     after = replace(moment, phase="verdict", given=[2], verdict=verdict, grade=1, why=True)
     desk.meet(after)
     text = " ".join(told.getvalue().split())
-    assert "That is all-gather. [Misconception: gathers-all]" in text
+    assert "That is all-gather. (Misconception: gathers-all)" in text
     assert "[gathers-all]" not in text
     told.seek(0)
     told.truncate()

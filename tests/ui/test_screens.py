@@ -29,6 +29,7 @@ from quizkit.ui.screens.verdict_screen import nothing_to_show, verdict_screen
 from quizkit.ui.terminal import keymap
 from quizkit.ui.terminal.draft import Draft
 from quizkit.ui.text import linebreak
+from quizkit.ui.text.code import listing
 from quizkit.words import Lang, say
 
 from . import shelf
@@ -210,7 +211,7 @@ def test_a_trap_is_named_with_what_was_forgotten():
     assert "Trap           the warm-up in the denominator" in shown
     assert "over-ideal" in shown
     assert re.search(r"Your answer\s+1\.0", shown)
-    assert re.search(r"Expected\s+0\.5", shown)
+    assert re.search(r"Right answer\s+0\.5", shown)
 
 
 def test_mistakes_stand_apart_with_the_reason_set_in_below_each():
@@ -663,6 +664,30 @@ def test_the_head_says_why_it_is_this_questions_turn():
     for plain in (False, True):
         head = drawn(question_screen(moment, Draft(), plain)).split("\n")[0]
         assert head.endswith("follow-up 2 of 3")
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_head_and_the_standing_break_between_facts_and_never_inside_one(lang: Lang):
+    moment = judged("single", lang, sure=True, due=datetime(2026, 11, 24, 12))
+    due = say("ui.due", lang, date="2026-11-24")
+    seen = set[int]()
+    for width in range(44, 100):
+        lines = drawn(verdict_screen(moment, width), width).split("\n")
+        (at,) = (at for at, line in enumerate(lines) if line.endswith(due))
+        seen.add(lines[at].count("  "))
+        top = drawn(question_screen(moment, Draft()), width).split("\n-")[0].split("\n")
+        assert any(line.endswith(say("ui.is_sure", lang)) for line in top)
+        assert any(say("ui.level_2", lang) in line for line in top)
+    assert len(seen) > 1  # both where it breaks and where it need not
+
+
+def test_code_that_does_not_fit_goes_on_deeper_than_its_own_line():
+    line = "    self.flying[turn] = self.start(turn)  # meanwhile backward goes on"
+    shown = drawn(listing(["def ready(self):", line]), 40).split("\n")
+    assert shown[1] == "2       self.flying[turn] ="
+    assert [row[:12].isspace() for row in shown[2:4]] == [True, True]
+    assert " ".join(" ".join(shown[1:]).split()) == "2 " + " ".join(line.split())
+    assert drawn(listing(["def ready(self):", line]), 90).split("\n")[1] == f"2   {line}"
 
 
 @pytest.mark.parametrize("name", shelf.KINDS)

@@ -8,7 +8,9 @@ import pytest
 from rich.cells import cell_len
 
 from quizkit.bank.index import Index
+from quizkit.bank.model import Exhibit
 from quizkit.export.leaf import leaf
+from quizkit.tutor.stem import stem
 from quizkit.ui.jsonl.json_parts import ask_json
 from quizkit.ui.screens.question_screen import question_screen
 from quizkit.ui.screens.reading import whole
@@ -92,3 +94,10 @@ def test_the_evidence_is_shown_wherever_the_question_is(lang: Lang):
     evidence = ask_json(asking("incident", lang))["evidence"]
     assert [each["kind"] for each in evidence] == ["log", "bytes"]
     assert evidence[0]["text"].endswith(LOG)
+
+
+def test_counted_numbers_stand_below_one_another():
+    asked = shelf.asked("incident")
+    counted = Exhibit("bytes", "payload_bytes  96\nsent  [40, 56]")
+    asked = replace(asked, question=replace(asked.question, exhibits=(counted,)))
+    assert "\npayload_bytes  96\nsent           [40, 56]\n" in stem(asked, "en").markdown()

@@ -128,6 +128,7 @@ def _why_option(moment: Moment, index: int, option: Option, plain: bool) -> Rend
         line.append_text(inline(moment.asked.fill(option.why, lang), plain, "default"))
     if option.myth:
         # Said as what it is: a bare sentence in brackets would read as one more reason.
-        label = f" [{say('ui.myth', lang)}{colon(lang)}"
-        line.append_text(Text.assemble(label, named(option.myth, moment.names, lang), "]"))
+        opening, closing = ("（", "）") if lang == "zh" else (" (", ")")
+        label = f"{opening}{say('ui.myth', lang)}{colon(lang)}"
+        line.append_text(Text.assemble(label, named(option.myth, moment.names, lang), closing))
     return numbered([line], first=place)

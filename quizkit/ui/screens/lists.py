@@ -41,7 +41,8 @@ class Questions:
                 level = say(f"ui.level_{each.level}", self._lang)
                 yield Line.assemble((name, "bold"), (f"  {level}  {kind}", "dim"), no_wrap=True)
                 title = each.title[self._lang]
-                words = inline(title, plain=True) if self._whole else _line(title)
+                room = options.max_width - 2
+                words = inline(title, plain=True) if self._whole else _cut(_line(title), room)
                 yield Padding(words, (0, 0, 0, 2))
             return
         titles = [each.title[self._lang] for each in self._questions]
@@ -51,12 +52,7 @@ class Questions:
             for cell, columns in zip(row, wide, strict=True):
                 line.append(cell + " " * (columns - cell_len(cell) + 2))
             line.append_text(_line(title))
-            if console.is_terminal and line.cell_len > options.max_width:
-                # Half of a wide character is a space, and none belongs before the dots.
-                line.truncate(options.max_width - 1, overflow="crop")
-                line.rstrip()
-                line.append("…")
-            yield line
+            yield _cut(line, options.max_width) if console.is_terminal else line
 
     def _cells(self, question: Listed) -> tuple[str, str, str]:
         kind = "several" if question.several else question.kind
@@ -86,7 +82,17 @@ def coverage_table(found: Mapping[str, Covered], lang: Lang) -> RenderableType:
 def _line(text: str) -> Line:
     """The beginning of a text, in one line."""
     line = inline(text.strip().split("\n")[0], plain=True)
-    line.no_wrap, line.overflow = True, "ellipsis"
+    line.no_wrap, line.overflow = True, "ignore"
+    return line
+
+
+def _cut(line: Line, columns: int) -> Line:
+    """The line, no wider than so many columns."""
+    if line.cell_len > columns:
+        # Half of a wide character is a space, and none belongs before the dots.
+        line.truncate(columns - 1, overflow="crop")
+        line.rstrip()
+        line.append("…")
     return line
 
 

@@ -44,9 +44,7 @@ def head(moment: Moment, plain: bool) -> RenderableType:
         stop, comma = ("。", "，") if lang == "zh" else (". ", ", ")
         return Text(f"{number}{stop}{comma.join(facts)}", overflow="fold")
     number = f"{moment.number}/{moment.total}" if moment.total else f"{moment.number}"
-    line = Text(number, "bold", overflow="fold")
-    line.append("  " + "  ".join(facts), "not bold dim")
-    return Group(line, rule())
+    return Group(Flow([Text(number, "bold"), *(Text(fact, "dim") for fact in facts)]), rule())
 
 
 def rule(title: str = "", style: str = "dim") -> RenderableType:
@@ -177,30 +175,25 @@ def footer(
     state: keymap.State, lang: Lang, last: int, without: Collection[str] = ()
 ) -> RenderableType:
     """Return what can be pressed now, broken between commands and never inside one."""
-    return Footer(keymap.footer(state, lang, last, without=without))
+    pieces = (item.partition(" ") for item in keymap.footer(state, lang, last, without=without))
+    return Flow([Text(key, "bold").append(f" {label}", "not bold dim") for key, _, label in pieces])
 
 
-class Footer:
-    """Commands set one after the other; which of them fit on a line only the console knows."""
+class Flow:
+    """Pieces set one after the other; which of them fit on a line only the console knows."""
 
-    def __init__(self, items: Sequence[str]) -> None:
-        self.items = items
+    def __init__(self, pieces: Sequence[Text]) -> None:
+        self.pieces = pieces
 
-    def __rich_console__(self, console: object, options: object) -> Sequence[RenderableType]:
-        """Lines no wider than the console."""
-        from rich.console import ConsoleOptions
-
-        assert isinstance(options, ConsoleOptions)
-        lines = [Text()]
-        for item in self.items:
-            key, _, label = item.partition(" ")
-            shown = Text(overflow="fold").append(key, "bold").append(f" {label}", "dim")
-            gap = "  " if lines[-1] else ""
-            if lines[-1] and lines[-1].cell_len + len(gap) + shown.cell_len > options.max_width:
-                lines.append(Text())
-                gap = ""
-            lines[-1].append(gap).append_text(shown)
-        return lines
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """Break lines between the pieces; a piece alone that is wider is folded."""
+        line = Text(overflow="fold")
+        for piece in self.pieces:
+            if line and line.cell_len + 2 + piece.cell_len > options.max_width:
+                yield line
+                line = Text(overflow="fold")
+            line.append("  " if line else "").append_text(piece)
+        yield line
 
 
 def help_screen(

@@ -23,6 +23,7 @@ from quizkit.ui.screens.parts import (
     RIGHT,
     WRONG,
     Anchored,
+    Flow,
     below,
     bracketed,
     colon,
@@ -189,7 +190,7 @@ def standing(moment: Moment, plain: bool) -> list[RenderableType]:
     if plain:
         comma = "，" if moment.lang == "zh" else ", "
         return [Text(comma.join(facts))] if facts else []
-    return [Text(""), Text("  ").join([line, *(Text(fact) for fact in facts)])]
+    return [Text(""), Flow([line, *(Text(fact) for fact in facts)])]
 
 
 def _short_answer(moment: Moment) -> str:

@@ -3,13 +3,15 @@
 import io
 import keyword
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 _STYLES = {tokenize.STRING: "green", tokenize.COMMENT: "dim italic"}
+_DEEPER = 4  # columns
 
 
 def highlighted(source: str) -> Text:
@@ -30,6 +32,29 @@ def highlighted(source: str) -> Text:
         # Half a program is often all a question needs to show.
         return text
     return text
+
+
+class _Line:
+    """A line of code; what does not fit goes on deeper, so that it reads as no line of its own."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Measure the text by itself."""
+        return Measurement.get(console, options, self._text)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """Give the line, or as many as it takes."""
+        width, plain = options.max_width, self._text.plain
+        inside = len(plain) - len(plain.lstrip())
+        if self._text.cell_len <= width or width <= inside + 2 * _DEEPER:
+            yield self._text
+            return
+        rows = self._text[inside:].wrap(console, width - inside - _DEEPER, overflow="fold")
+        for number, row in enumerate(rows):
+            row.rstrip()
+            yield Text(" " * (inside + (_DEEPER if number else 0))).append_text(row)
 
 
 def listing(
@@ -56,5 +81,5 @@ def listing(
     code = highlighted("\n".join(lines)).split("\n", allow_blank=True)
     for number, line in enumerate(code[: len(lines)], start=1):
         sign, style = marks.get(number, (" ", ""))
-        grid.add_row(Text(str(number), style or "dim"), Text(sign, style), line)
+        grid.add_row(Text(str(number), style or "dim"), Text(sign, style), _Line(line))
     return grid
