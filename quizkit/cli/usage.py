@@ -55,8 +55,11 @@ def no_command(ctx: Any) -> UsageError:
 def _unknown_option(ctx: Any, name: str) -> UsageError:
     # The front door has hardly an option of its own: `quizkit --lang zh` is meant for a command.
     for command, below in getattr(ctx.command, "commands", {}).items():
-        if any(name in each.opts for each in below.params):
-            return UsageError("usage_option_first", name=name, line=f"{path(ctx)} {command} {name}")
+        for each in below.params:
+            if name in each.opts:
+                value = "" if each.is_flag else f" {each.make_metavar(ctx)}"
+                line = f"{path(ctx)} {command} {name}{value}"
+                return UsageError("usage_option_first", name=name, line=line)
     params = ctx.command.get_params(ctx)
     known = [word for each in params for word in (*each.opts, *each.secondary_opts)]
     return unknown("usage_option", path(ctx), name, [each for each in known if each[0] == "-"])

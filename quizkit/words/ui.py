@@ -292,7 +292,7 @@ WORDS: Words = {
         "en": "{command} means nothing just now: proofs and reasons come after an answer, hints before it. :? lists what does",
     },
     "line_unread": {
-        "zh": "看不懂「{line}」。:? 看命令",
+        "zh": "看不懂“{line}”。:? 看命令",
         "en": 'Cannot read "{line}". :? lists commands',
     },
     "line_end": {

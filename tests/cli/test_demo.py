@@ -326,14 +326,14 @@ def test_a_run_is_played_at_a_terminal_and_told_in_lines_elsewhere(
     words = ["ring-attention", "--gpus", "2", "--watch"]
     told = quizkit(*words)
     assert told.returncode == 0
-    assert "\n0: rank 0 A0, next on rank 1; rank 1 A1, next on rank 0\n" in told.stdout
+    assert "\n0: rank 0 A0, sends KV0 to rank 1; rank 1 A1, sends KV1 to rank 0\n" in told.stdout
     assert "every check holds" in told.stdout
     desk = terminal(["-m", "quizkit", "demo", *words], QUIZKIT_LANG="en")
     desk.until("Space play/pause")
     desk.press("\x1b[D")
     desk.until("at 0 of")
     desk.press("\x1b[C")
-    desk.until("rank 1  A0   0 > [1]")
+    desk.until("at 0.25 of")
     desk.press("q")
     desk.until("every check holds")
     assert desk.close() == 0

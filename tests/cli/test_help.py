@@ -144,6 +144,7 @@ WRONG = [
     ("study --limt 3", "--limt. Try: --limit.", "--limt。可以试试：--limit。"),
     ("study --nonsense", "no option --nonsense. All", "没有选项 --nonsense。全部"),
     ("--json", "--json belongs after a command", "--json 要写在命令后面"),
+    ("--level 2", "as in: quizkit study --level A-B", "例如：quizkit study --level A-B"),
     ("demo --rnks 4", "the nearest is --ranks", "最接近的是 --ranks"),
     ("stdy", "no command stdy. Try: study.", "stdy 这个命令。可以试试：study。"),
     ("bank", "needs a command after it: flags, record", "后面要跟一个命令：flags, record"),

@@ -33,6 +33,15 @@ def read(home: Path, *words: str) -> Result:
 
 
 @pytest.mark.parametrize(
+    "words", [("show", "pp/bubble-share"), ("list", "--covers"), ("export", "sheet")], ids=" ".join
+)
+def test_no_line_in_a_pipe_ends_in_blanks(home: Path, words: tuple[str, ...]):
+    lines = read(home, *words).stdout.split("\n")
+    assert len(lines) > 10
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
+@pytest.mark.parametrize(
     ("lang", "several", "one"), [("en", "several answers", "one answer"), ("zh", "多选", "单选")]
 )
 def test_what_is_to_be_done_is_said_first(tmp_path: Path, lang: Lang, several: str, one: str):

@@ -132,8 +132,8 @@ def test_in_lines_every_moment_is_told_once() -> None:
     assert "rank 1 A1, gets KV0 from rank 0;" in lines[3]
     made = chart((0, "F0", 0, 1), (1, "F0", 1, 2), hops=[Hop("s", 0, 1, "F0", 1.0, 1.0)])
     assert [*told([made], "zh")][1:3] == [
-        "0: rank 0 F0; rank 1 空闲",
-        "1: rank 0 空闲，发 F0 给 rank 1; rank 1 F0，收到 rank 0 的 F0",
+        "0：rank 0 F0；rank 1 空闲",
+        "1：rank 0 空闲，发 F0 给 rank 1；rank 1 F0，收到 rank 0 的 F0",
     ]
 
 

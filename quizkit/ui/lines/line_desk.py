@@ -17,7 +17,7 @@ from quizkit.ui.lines.line_asking import LineAsking
 from quizkit.ui.lines.lines import Lines
 from quizkit.ui.screens.explain_screen import explanation, followup, spoken, why
 from quizkit.ui.screens.page import page_screen
-from quizkit.ui.screens.parts import said
+from quizkit.ui.screens.parts import bracketed, said
 from quizkit.ui.screens.question_screen import hints, question_screen
 from quizkit.ui.screens.summary_screen import summary_screen
 from quizkit.ui.screens.verdict_screen import outcome, proved, recap, standing, verdict_screen
@@ -51,7 +51,8 @@ class LineDesk:
     @contextmanager
     def busy(self, text: str) -> Generator[None]:
         """Tell that a run goes on and how to stop it; held meanwhile."""
-        stop = f" ({say('ui.stop_run', self._last.lang)})" if self._last else ""
+        last = self._last
+        stop = bracketed([say("ui.stop_run", last.lang)], last.lang) if last else ""
         self.tell(text + stop)
         yield
 

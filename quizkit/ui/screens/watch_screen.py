@@ -12,6 +12,7 @@ from quizkit.ui.pictures.chart import Chart, colour, kind
 from quizkit.ui.pictures.drawn import Line
 from quizkit.ui.pictures.playhead import come, doing, flying, moments, sent
 from quizkit.ui.pictures.timeline import draw, headline, letters
+from quizkit.ui.screens.parts import colon
 from quizkit.ui.screens.report_screen import COLOURS, bar_style
 from quizkit.words import Lang, say
 
@@ -69,7 +70,7 @@ def told(
             yield said
         for at in moments(chart)[:-1]:
             ranks = (_said(chart, rank, at, lang) for rank in range(chart.ranks))
-            yield f"{at:.6g}: {'; '.join(ranks)}"
+            yield f"{at:.6g}{colon(lang)}{('；' if lang == 'zh' else '; ').join(ranks)}"
         yield ""
 
 
