@@ -43,7 +43,6 @@ def session(
     answer_in: "Lang | None" = None,
     topics: Sequence[str] = (),
     runs: bool = False,
-    news: "Note | None" = None,
     done: "Note | None" = None,
     command: str = "quizkit study",
     places: bool = False,
@@ -51,7 +50,6 @@ def session(
 ) -> None:
     """Ask what the queue brings; `done` is said where it brings nothing at all.
 
-    `news` come with the first question.
     `command` is what takes up again what was left half-way. One that `places` looks for the
     learner's level, and is no part of the day's share.
     """
@@ -79,7 +77,7 @@ def session(
             show=lab.show,
             answer_in=answer_in,
             runs=runs,
-            greeting=lambda cards: _foundations(shelves, topics, cards, lang) or news,
+            greeting=lambda cards: _foundations(shelves, topics, cards, lang),
             myths=shelves.myths(),
             before=before,
         )

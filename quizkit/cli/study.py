@@ -1,6 +1,6 @@
 """`quizkit study`: the tutor at a terminal, at a pipe, or in JSON lines."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from quizkit.answer import Card
     from quizkit.bank.entry import Entry
     from quizkit.bank.library import Library
-    from quizkit.tutor.verdict import Note
     from quizkit.words import Lang
 
 
@@ -129,20 +128,9 @@ def study(
             answer_in=_answer_in(answer_in),
             seed=seed,
             topics=sorted(wanted or ()),
-            news=None if all_ else _coreless(shelves, wanted or (), entries),
             command=" ".join(["quizkit study", *(f"--topic {each}" for each in wanted or ())]),
             done=("plan.day_done", {"minutes": aim.minutes}) if aim and not json else None,
         )
-
-
-def _coreless(
-    shelves: "Library", wanted: Collection[str], entries: Sequence["Entry"]
-) -> "Note | None":
-    """The topics asked for that have no core questions, where others have some."""
-    missing = {*wanted} - {each.topic for each in entries if each.core}
-    if not missing or not any(each.core for each in shelves.entries()):
-        return None
-    return "study.coreless", {"topics": ", ".join(sorted(missing))}
 
 
 def _named(shelves: "Library", names: Sequence[str]) -> "Sequence[Entry]":

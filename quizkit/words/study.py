@@ -128,10 +128,6 @@ WORDS: Words = {
         "zh": "这个专题用得到 {topics}，你还没怎么做过。想先打底：quizkit learn {first}",
         "en": "This topic rests on {topics}, which you have hardly met. To begin there: quizkit learn {first}",
     },
-    "coreless": {
-        "zh": "{topics} 还没有核心题，所有题都会问到",
-        "en": "{topics} has no core questions yet: all of its questions are asked",
-    },
     "shows": {"zh": "实测 {was}", "en": "{was} was measured"},
     "shows_if": {
         "zh": "若是这样应为 {be}；实测 {was}",

@@ -304,7 +304,7 @@ def test_a_trap_is_named_and_the_number_is_shown(bank: Bank, tmp_path: Path):
         "the denominator",
         "overhead",
     )
-    assert (verdict["expected"], verdict["explain"]) == ("0.272727", "it is 0.272727")
+    assert (verdict["expected"], verdict["explain"]) == ("0.272727", "it is 0.273")
 
 
 def test_proof_why_and_say_are_about_the_last_verdict(bank: Bank, tmp_path: Path):

@@ -268,9 +268,9 @@ def test_a_real_session_undoes_and_asks_again_just_as_it_was(sit, tmp_path):
     desk.press("!", wrong)
     desk.until("Misconception  one-buffer")
     desk.press("p")
-    desk.until("not 4 blocks")
+    desk.until("would be 4 blocks")
     desk.press("v")
-    desk.until("Of 4 options the run decides 1", gone="not 4 blocks")
+    desk.until("Of 4 options the run decides 1", gone="would be 4 blocks")
     desk.press("u")
     desk.until("? help", gone="1-4 grade")
     assert re.findall(r"^\d\) .*$", desk.text, re.MULTILINE) == options

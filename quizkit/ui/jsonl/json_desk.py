@@ -51,7 +51,6 @@ _NEWS = (
     "study.run_next",
     "study.ahead",
     "study.foundations",
-    "study.coreless",
     "study.gone",
     "study.undone",
     "study.unskipped",
