@@ -87,7 +87,7 @@ WORDS: Words = {
     "no": {"zh": "否", "en": "no"},
     "yes_on": {"zh": "只有 rank {ranks} 是", "en": "yes on rank {ranks} only"},
     "none": {"zh": "没有", "en": "none"},
-    "same": {"zh": "完全一致", "en": "agrees exactly"},
+    "same": {"zh": "除舍入外没有差别", "en": "no difference beyond rounding"},
     "rounding": {"zh": "在舍入误差之内一致（{value}）", "en": "agrees to rounding ({value})"},
     "difference": {"zh": "相差 {value}", "en": "differs by {value}"},
     "unit_bytes": {"zh": "{value} B", "en": "{value} B"},

@@ -21,7 +21,8 @@ def sentence(demo: str, fact: Fact, holds: bool, lang: Lang) -> str:
     [
         ("varlen", Fact("error", 1.1e-14, relation="below", wanted=1e-12), True,
          ("agrees to rounding (1.1e-14): outputs and", "在舍入误差之内一致（1.1e-14）：")),
-        ("varlen", Fact("error", 0.0), True, ("agrees exactly: ", "完全一致：")),
+        ("varlen", Fact("error", 0.0), True,
+         ("no difference beyond rounding: ", "除舍入外没有差别：")),
         ("varlen", Fact("error", 1.41, relation="below", wanted=1e-12), False,
          ("would agree, differs by 1.4: ", "若成立应一致，实测相差 1.4：")),
         ("varlen", Fact("error", 1e-15, relation="above", wanted=0.01), False,

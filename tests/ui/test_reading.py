@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from quizkit.bank.draw import number_of_draws, show_number
+from quizkit.bank.formula import parse
 from quizkit.bank.listed import listed
 from quizkit.bank.model import Essay, Numeric
 from quizkit.bank.reader import Bank
@@ -76,6 +77,12 @@ def test_every_sum_ends_in_the_answer(shipped: Bank):
             number = float(number.replace("×10", "e") if "×" in number else number)
             assert number == pytest.approx(float(asked.answer()), rel=1e-4), question.id
             assert [line[:3] for line in told] == [f"{x}: " for x in "ABCDEF"[: len(told)]]
+
+
+@pytest.mark.parametrize(("z", "told"), [(1, "2 × b = 2 × 3 = 6"), (3, "b / 4 = 3 / 4 = 0.75")])
+def test_a_sum_is_told_for_the_case_that_the_draw_is_in(z: int, told: str):
+    cases = parse("2 * b if z < 3 else b / 4")
+    assert [*worked(cases, {"b": 3, "z": z}, "", "en")] == [told]
 
 
 def test_what_must_not_be_said_stands_under_one_title():

@@ -51,6 +51,11 @@ class _Parts(ast.NodeTransformer):
         self._letters: dict[str, str] = {}
         self.tree: ast.expr = self.visit(ast.parse(formula.source, mode="eval").body)
 
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        """Keep the case that this draw is in."""
+        case = parse(ast.unparse(node.test))(self._values)
+        return self.visit(node.body if case else node.orelse)
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
         assert isinstance(node.func, ast.Name)
         found = sheets.find(node.func.id)
