@@ -13,12 +13,14 @@ from quizkit.bank.formula import parse
 from quizkit.bank.functions import Value
 from quizkit.bank.model import Bug, Choice, Numeric, Question, Text
 from quizkit.bank.reader import Bank
+from quizkit.mock.desk import EssaySheet
 from quizkit.proof.parts import Parts
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import ask
 from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.grade import grade
 from quizkit.tutor.tally import Tally
+from quizkit.ui.mock.mock_screen import judge_screen
 from quizkit.ui.pictures.chart import charts
 from quizkit.ui.proof.claims import put_in
 from quizkit.ui.proof.proof_screen import telling
@@ -679,6 +681,14 @@ def test_the_head_and_the_standing_break_between_facts_and_never_inside_one(lang
         assert any(line.endswith(say("ui.is_sure", lang)) for line in top)
         assert any(say("ui.level_2", lang) in line for line in top)
     assert len(seen) > 1  # both where it breaks and where it need not
+
+
+@pytest.mark.parametrize(("lang", "points"), [("zh", "（2 分）"), ("en", " (2 pt)")])
+def test_points_stand_in_the_languages_own_brackets(lang: Lang, points: str):
+    sheet = EssaySheet(shelf.asked("essay"), lang, 1, 3, "x", (), ())
+    shown = drawn(judge_screen(sheet, plain=False))
+    assert points in shown
+    assert ("(" in shown) is (lang == "en")
 
 
 def test_code_that_does_not_fit_goes_on_deeper_than_its_own_line():

@@ -11,7 +11,7 @@ from quizkit.mock.desk import EssaySheet, Opening, OpenQuestion
 from quizkit.mock.timer import Timer, face
 from quizkit.tutor.desk import Moment
 from quizkit.tutor.stem import stem
-from quizkit.ui.screens.parts import note, numbered, rule, section
+from quizkit.ui.screens.parts import bracketed, note, numbered, rule, section
 from quizkit.ui.screens.question_screen import gapped, options, steps
 from quizkit.ui.text.inline import inline
 from quizkit.ui.text.markup import prose
@@ -74,7 +74,7 @@ def judge_screen(sheet: EssaySheet, plain: bool) -> RenderableType:
     assert isinstance(question, Essay)
     points = [inline(fill(point.says, lang), plain) for point in question.rubric]
     for row, point in zip(points, question.rubric, strict=True):
-        row.append(f" ({say('mock.points', lang, points=point.points)})", "dim")
+        row.append(bracketed([say("mock.points", lang, points=point.points)], lang), "dim")
         if evidence(sheet.text, point.keywords):
             row.append(" *", "bold")
     vetoes = [inline(fill(veto.says, lang), plain) for veto in question.vetoes]

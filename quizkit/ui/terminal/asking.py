@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order
 from quizkit.tutor.desk import Command, Given, Moment
+from quizkit.ui.screens.parts import bracketed
 from quizkit.ui.screens.question_screen import pre_ticked, rubric
 from quizkit.ui.screens.verdict_screen import Section
 from quizkit.ui.terminal.draft import Draft, draft_of, found_line
@@ -105,8 +106,9 @@ class Asking:
         code = self.moment.asked.code
         last = len(code.lines) if code else 0
         while True:
-            asked = say("ui.line_asked", self.moment.lang)
-            pressed = self.hand.press("line", draft, 9, f"{asked} (1-{last})> {draft.typed}")
+            lang = self.moment.lang
+            asked = say("ui.line_asked", lang) + bracketed([f"1-{last}"], lang)
+            pressed = self.hand.press("line", draft, 9, f"{asked}> {draft.typed}")
             if isinstance(pressed, Command):
                 return pressed
             if pressed[0] == "digit":
