@@ -25,7 +25,7 @@ Watch
                                            of 2 for each layer and 2 for the last one
     loss_bad (yes/no)                      1 if this rank's loss was NaN or inf, at bad_step
     input_bad (yes/no)                     1 if this rank's data had a NaN or inf, at bad_step
-    first_forward (index)                  first module, from 0, with an output that was not finite,
+    first_forward (index)                  first module, from 0, whose output the check found bad,
                                            -1 if none
     first_backward (index)                 module that was handed a finite gradient and handed on a
                                            bad one, else -1
