@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from quizkit.bank.entry import points_of
-from quizkit.bank.model import Choice, Cloze, Numeric, Order, Question, Text
+from quizkit.bank.entry import statements_of
+from quizkit.bank.model import Numeric, Question
 from quizkit.bank.places import places
-from quizkit.bank.reading_time import length
+from quizkit.bank.reading_time import choices_of, length
 from quizkit.bank.rules import Rule
 from quizkit.words import Lang
 
@@ -24,8 +24,9 @@ _QUOTED: Mapping[Lang, re.Pattern[str]] = {
 
 def not_brief(question: Question) -> Iterator[Rule]:
     """Yield (place, message) of what keeps a core question from being asked as one speaks."""
+    every = [*question.asks, *choices_of(question)]
     for lang in MOST_ASKED:
-        asked = sum(_words(text[lang]) for text in _asked(question))
+        asked = sum(_words(text[lang]) for text in every)
         if asked > MOST_ASKED[lang]:
             most = MOST_ASKED[lang]
             yield (
@@ -61,31 +62,13 @@ def quoting(core: Iterable[Question]) -> Iterator[str]:
             )
 
 
-def _asked(question: Question) -> Iterator[Text]:
-    yield from question.asks
-    match question:
-        case Choice(options=options):
-            yield from (option.text for option in options)
-        case Order(steps=steps):
-            yield from (step.text for step in steps)
-        case Cloze(text=text):
-            yield text
-        case _:
-            pass
-
-
 def _words(text: str) -> int:
     """Count the words; a formula is one, and code none: it is looked at."""
     return length(_FORMULA.sub(" formula ", _FENCE.sub("", text)))
 
 
 def _unshown(question: Question) -> Iterator[Rule]:
-    parts = [*points_of(question)]
-    if isinstance(question, Choice):
-        claimed = [(f"options.{i}", each) for i, each in enumerate(question.options)]
-    else:
-        claimed = []
-    for place, part in (*parts, *claimed):
+    for place, part in statements_of(question):
         if part.claim and not part.shows:
             yield place, "has a claim but no `shows`: say what was seen"
         elif not part.claim and not question.sources:

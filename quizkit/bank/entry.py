@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from quizkit.bank.model import Bug, Choice, Essay, Numeric, Question, RubricPoint
+from quizkit.bank.model import Bug, Choice, Essay, Numeric, Option, Question, RubricPoint
 from quizkit.bank.reading_time import asking_time, telling_time
 
 
@@ -75,6 +75,14 @@ def points_of(question: Question) -> Iterator[tuple[str, RubricPoint]]:
             return
     for index, point in enumerate(points):
         yield f"{place}.{index}", point
+
+
+def statements_of(question: Question) -> Iterator[tuple[str, Option | RubricPoint]]:
+    """Yield (place, part) of everything that a claim may decide: options, then points."""
+    if isinstance(question, Choice):
+        for index, option in enumerate(question.options):
+            yield f"options.{index}", option
+    yield from points_of(question)
 
 
 def covers_of(question: Question) -> Iterator[tuple[str, str]]:

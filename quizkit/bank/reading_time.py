@@ -1,6 +1,7 @@
 """Estimate how long a question takes to read, in each language: asked, and told after it."""
 
 import re
+from collections.abc import Iterator
 
 from quizkit.bank.model import Choice, Cloze, Essay, Order, Question, Text
 
@@ -24,22 +25,26 @@ def length(text: str) -> int:
     return len(_WIDE.findall(text)) + sum(1 for _ in rest)
 
 
+def choices_of(question: Question) -> Iterator[Text]:
+    """Yield the words to choose from: options, steps, the text with gaps; often none."""
+    match question:
+        case Choice(options=options):
+            yield from (option.text for option in options)
+        case Order(steps=steps):
+            yield from (step.text for step in steps)
+        case Cloze(text=text):
+            yield text
+        case _:
+            pass
+
+
 def asking_time(question: Question) -> tuple[int, int]:
     """Return the seconds to read what is asked, in Chinese and in English. Code is not counted.
 
     Nor are conditions with a name: a topic's questions share them, so they are known.
     """
-    parts = [question.prompt, *(each for each in question.assume if isinstance(each, Text))]
-    match question:
-        case Choice(options=options):
-            parts += [option.text for option in options]
-        case Order(steps=steps):
-            parts += [step.text for step in steps]
-        case Cloze(text=text):
-            parts.append(text)
-        case _:
-            pass
-    return _times(parts)
+    unnamed = (each for each in question.assume if isinstance(each, Text))
+    return _times([question.prompt, *unnamed, *choices_of(question)])
 
 
 def telling_time(question: Question) -> tuple[int, int]:

@@ -115,7 +115,7 @@ def _stacks(report: Report, demo: Demo) -> Iterator[str]:
 
 def _log(report: Report) -> Iterator[str]:
     """Yield what each rank did, in its order; then why the run ended."""
-    for schedule, rank, names in _by_rank(report):
+    for schedule, rank, names, _ in _by_rank(report):
         yield from _lines(rank, schedule, (name for name, _ in names))
     if report.error:
         yield report.error.message.strip().split("\n")[0][:_WIDEST]
@@ -123,26 +123,25 @@ def _log(report: Report) -> Iterator[str]:
 
 def _timings(report: Report) -> Iterator[str]:
     """Yield what each rank spent on what, and how long it idled up to its schedule's end."""
-    ends: dict[str, float] = {}
-    for event in report.timeline.events:
-        ends[event.schedule] = max(ends.get(event.schedule, 0.0), event.end)
-    for schedule, rank, spent in _by_rank(report):
+    for schedule, rank, spent, end in _by_rank(report):
         sums: dict[str, float] = {}
         for name, took in spent:
             kind = re.sub(r"[^A-Za-z]+.*", "", name) or name
             sums[kind] = sums.get(kind, 0.0) + took
-        sums["idle"] = ends.get(schedule, max(ends.values())) - sum(sums.values())
+        sums["idle"] = end - sum(sums.values())
         yield from _lines(rank, schedule, (f"{n} {show_value(s)}" for n, s in sums.items()))
 
 
-def _by_rank(report: Report) -> Iterator[tuple[str, int, list[tuple[str, float]]]]:
+def _by_rank(report: Report) -> Iterator[tuple[str, int, list[tuple[str, float]], float]]:
+    """Yield each schedule, named if there are several; of each rank what took how long; the end."""
     events = sorted(report.timeline.events, key=lambda each: (each.start, each.end))
     several = len({each.schedule for each in events}) > 1
     for schedule in dict.fromkeys(each.schedule for each in report.timeline.events):
+        end = max(each.end for each in events if each.schedule == schedule)
         for rank in range(report.ranks):
             mine = [e for e in events if (e.schedule, e.rank) == (schedule, rank)]
             told = [(re.sub(r", line \d+", "", e.name), e.end - e.start) for e in mine]
-            yield schedule if several else "", rank, told
+            yield schedule if several else "", rank, told, end
 
 
 def _lines(rank: int, schedule: str, words: Iterator[str]) -> Iterator[str]:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 
 from quizkit.bank.build import unknown
 from quizkit.bank.draw import show_value
-from quizkit.bank.entry import points_of
+from quizkit.bank.entry import statements_of
 from quizkit.bank.formula import Formula, FormulaError, parse, unknown_names
 from quizkit.bank.functions import Value
-from quizkit.bank.model import Choice, Numeric, Question, Text
+from quizkit.bank.model import Numeric, Question, Text
 from quizkit.bank.places import places, put
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.judge import key_names
@@ -86,9 +86,7 @@ def generated(
 
 
 def _written(question: Question) -> Iterator[tuple[str, Text, Formula | None]]:
-    options = question.options if isinstance(question, Choice) else ()
-    said = [(f"options.{index}", option) for index, option in enumerate(options)]
-    for place, each in (*said, *points_of(question)):
+    for place, each in statements_of(question):
         if each.shows:
             yield place, each.shows, each.claim
 

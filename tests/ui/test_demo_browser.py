@@ -1,7 +1,6 @@
 """The demos to choose from: what a filter leaves, what fits, and the riddle of a planted bug."""
 
 import io
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +18,8 @@ from quizkit.ui.terminal.browsing import Browsing
 from quizkit.ui.terminal.screen import Screen
 from quizkit.ui.text import linebreak
 from quizkit.words import Lang
+
+from .pressed import Pressed
 
 NAMES = ("all-reduce", "ring-attention", "ring-rounding", "ulysses")
 CHECKS = tuple(f"check {n}" for n in range(9))
@@ -148,25 +149,6 @@ def test_what_went_red_is_a_check_or_the_end():
     assert reds(report(wanted, outcome="crashed")) == (CRASHES,)
 
 
-class Keys:
-    """A keyboard on which these keys are pressed, one after the other; then it is gone."""
-
-    def __init__(self, *keys: str) -> None:
-        self._keys: Iterator[str] = iter(keys)
-
-    def __enter__(self) -> "Keys":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def read(self) -> str:
-        return next(self._keys, "eof")
-
-    def flush(self) -> None:
-        pass
-
-
 def screens(*keys: str, red: tuple[str, ...] = (), outcome: str = "finished") -> list[str]:
     """What was painted, one text a screen, and the settings that were run, as `run: SETTING`."""
     file = io.StringIO()
@@ -178,7 +160,7 @@ def screens(*keys: str, red: tuple[str, ...] = (), outcome: str = "finished") ->
         return report(wanted, red, outcome) if wanted.broken else report(wanted)
 
     console = Console(file=file, width=100, height=40, color_system=None, markup=False)
-    made = Browsing(Screen(console), Keys(*keys), browser(), run, 4)  # pyright: ignore[reportArgumentType]
+    made = Browsing(Screen(console), Pressed(keys), browser(), run, 4)
     made.browse(lambda: None)
     return file.getvalue().split("\x1b[H\x1b[2J")
 

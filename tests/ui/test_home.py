@@ -1,7 +1,6 @@
 """The home screen on a low terminal: every topic can be reached, and the warning stays."""
 
 import io
-from collections.abc import Callable, Iterator
 
 from rich.console import Console
 
@@ -9,31 +8,16 @@ from quizkit.tutor.home import Home
 from quizkit.tutor.tally import Tally
 from quizkit.ui.screens.home_screen import HomePage
 from quizkit.ui.terminal.home_keys import chosen
-from quizkit.ui.terminal.keys import Keyboard
 from quizkit.ui.terminal.screen import Screen
 from quizkit.words import Lang
+
+from .pressed import Pressed
 
 TOPICS = {f"topic{number:02}": Tally(questions=4) for number in range(20)}
 HOME = Home(
     level=2, days=None, minutes=30, reviews=3, new=2, topics=TOPICS, belief=None, begun=True
 )
 WARNING = "3 files cannot be read"
-
-
-class Pressed(Keyboard):
-    """Keys that are pressed at once."""
-
-    def __init__(self, *keys: str) -> None:
-        self._keys: Iterator[str] = iter(keys)
-
-    def __enter__(self) -> "Pressed":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def read(self, status: Callable[[], str] | None = None, deadline: float | None = None) -> str:
-        return next(self._keys)
 
 
 def screens(*keys: str, height: int = 14, warning: str = WARNING) -> list[str]:
@@ -44,7 +28,7 @@ def screens(*keys: str, height: int = 14, warning: str = WARNING) -> list[str]:
     def drawn(lang: Lang) -> HomePage:
         return HomePage(HOME, {}, "", warning, lang)
 
-    assert chosen(Screen(console), Pressed(*keys, "q"), "en", drawn)[0] == "quit"
+    assert chosen(Screen(console), Pressed([*keys, "q"]), "en", drawn)[0] == "quit"
     return out.getvalue().split("\x1b[H\x1b[2J")[1:]
 
 

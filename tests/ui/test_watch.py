@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,10 +14,11 @@ from quizkit.ui.pictures.chart import Chart, charts, colour
 from quizkit.ui.pictures.playhead import moments, steps
 from quizkit.ui.screens.demo_words import demo_words
 from quizkit.ui.screens.watch_screen import frame, legend, told
-from quizkit.ui.terminal.keys import Keyboard
 from quizkit.ui.terminal.screen import Screen
 from quizkit.ui.terminal.watching import watched
 from quizkit.words import Lang
+
+from .pressed import Pressed
 
 REPORTS = Path(__file__).parents[1] / "lab" / "reports"
 
@@ -137,28 +138,10 @@ def test_in_lines_every_moment_is_told_once() -> None:
     ]
 
 
-class Pressed(Keyboard):
-    """Keys that are pressed without waiting; `late` is time that passes."""
-
-    def __init__(self, keys: Iterator[str]) -> None:
-        self.keys = keys
-        self.waited: list[bool] = []
-
-    def __enter__(self) -> "Pressed":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def read(self, status: Callable[[], str] | None = None, deadline: float | None = None) -> str:
-        self.waited.append(deadline is None)
-        return next(self.keys)
-
-
 def play(keys: list[str], made: tuple[Chart, ...]) -> tuple[list[str], list[bool], Lang]:
     """The times shown, whether it stood still at each, and the language at the end."""
     out = io.StringIO()
-    pressed = Pressed(iter([*keys, "q"]))
+    pressed = Pressed([*keys, "q"])
     painted = Screen(Console(file=out, width=80, height=24, force_terminal=False))
     lang = watched(painted, pressed, made, lambda text, _: text, "en")
     lines = out.getvalue().split("\n")

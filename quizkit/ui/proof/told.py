@@ -6,8 +6,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from quizkit.bank.draw import FIRST
-from quizkit.bank.entry import points_of
-from quizkit.bank.model import Choice, Numeric, Question
+from quizkit.bank.entry import statements_of
+from quizkit.bank.model import Numeric, Option, Question
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import ask
 from quizkit.ui.pictures.chart import charts
@@ -71,11 +71,8 @@ def _shown(
 def _statements(question: Question, lang: Lang) -> Iterator[tuple[str, str]]:
     """Yield what a run may decide, by its place: options in file order, points, reasons."""
     asked = ask(question, FIRST)
-    if isinstance(question, Choice):
-        for index, option in enumerate(question.options):
-            yield f"options.{index}", asked.fill(option.text, lang)
-    for place, point in points_of(question):
-        yield place, asked.fill(point.says, lang)
+    for place, each in statements_of(question):
+        yield place, asked.fill(each.text if isinstance(each, Option) else each.says, lang)
 
 
 def drawn(proof: ProofView, width: int, lang: Lang) -> list[str]:

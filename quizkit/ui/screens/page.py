@@ -7,10 +7,10 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
 from quizkit.tutor.desk import Command, Page
-from quizkit.ui.screens.parts import WIDEST, footer, help_screen, rule
+from quizkit.ui.screens.parts import WIDEST, footer, rule
 from quizkit.ui.terminal import keymap
 from quizkit.ui.terminal.keys import Keyboard
-from quizkit.ui.terminal.paging import read_through
+from quizkit.ui.terminal.paging import read_keys
 from quizkit.ui.terminal.view import View
 from quizkit.ui.text.markup import prose
 from quizkit.words import Lang, say
@@ -79,9 +79,8 @@ def read_page(view: View, keyboard: Keyboard, page: Page) -> Command:
                 return Command("quit")
             match keymap.bound("page", key):
                 case "help":
-                    still = () if view.is_long else keymap.SCROLLING
-                    told = help_screen("page", page.lang, 0, without=(*idle, *still))
-                    read_through(view.screen, keyboard, [told], page.lang)
+                    told = view.screen, keyboard, "page", page.lang
+                    read_keys(*told, without=idle, scrolls=view.is_long)
                 case "continue" | "skip" | "toggle" | "undo" | "quit" as name if name not in idle:
                     return Command(name)
                 case str() as moves:

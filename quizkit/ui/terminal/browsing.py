@@ -13,13 +13,13 @@ from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Report, Setting
 from quizkit.lab.riddle import choices
 from quizkit.ui.screens.demo_browser import Browser, BrowserScreen
-from quizkit.ui.screens.parts import footer, help_screen
+from quizkit.ui.screens.parts import footer
 from quizkit.ui.screens.report_screen import screen as report_screen
 from quizkit.ui.screens.riddle_screen import Riddle, answered, asked
 from quizkit.ui.terminal import keymap
 from quizkit.ui.terminal.keymap import State
 from quizkit.ui.terminal.keys import Keyboard
-from quizkit.ui.terminal.paging import read_through
+from quizkit.ui.terminal.paging import read_keys
 from quizkit.ui.terminal.screen import Screen
 from quizkit.ui.terminal.view import View
 from quizkit.words import other, say
@@ -179,8 +179,7 @@ class Browsing:
             if command == "toggle":
                 self.browser.lang = other(lang)
             elif command == "help":
-                still = () if view.is_long or not page else keymap.SCROLLING
-                told = help_screen(state, lang, last, without=still)
-                read_through(self.screen, self.keyboard, [told], lang)
+                moves = view.is_long or not page
+                read_keys(self.screen, self.keyboard, state, lang, last, scrolls=moves)
             elif key != "redraw" and not (page and view.scroll(command)):
                 return command, key

@@ -7,7 +7,7 @@ from typing import cast, get_args
 from rich.text import Text
 
 from quizkit.tutor.desk import Command, CommandName, Interrupted, Moment
-from quizkit.ui.screens.parts import footer, help_screen, said
+from quizkit.ui.screens.parts import footer, said
 from quizkit.ui.screens.question_screen import question_body
 from quizkit.ui.screens.verdict_screen import (
     SECTIONS,
@@ -20,7 +20,7 @@ from quizkit.ui.terminal import keymap
 from quizkit.ui.terminal.draft import Draft
 from quizkit.ui.terminal.keymap import State
 from quizkit.ui.terminal.keys import Keyboard
-from quizkit.ui.terminal.paging import read_through
+from quizkit.ui.terminal.paging import read_keys
 from quizkit.ui.terminal.typing import type_text, typed_ahead
 from quizkit.ui.terminal.view import View
 from quizkit.words import say
@@ -102,9 +102,8 @@ class Hand:
 
     def _help(self, state: State, last: int) -> None:
         """The keys of this state, until one is pressed."""
-        lang = self.moment.lang
-        told = help_screen(state, lang, last, without=self._idle())
-        read_through(self.view.screen, self.keyboard, [told], lang)
+        told = self.view.screen, self.keyboard, state, self.moment.lang
+        read_keys(*told, last, without=self._idle())
 
     def type(
         self, state: State, draft: Draft, label: str, multiline: bool = False

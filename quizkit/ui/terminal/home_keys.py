@@ -3,10 +3,9 @@
 from collections.abc import Callable
 
 from quizkit.ui.screens.home_screen import HomePage
-from quizkit.ui.screens.parts import help_screen
 from quizkit.ui.terminal import keymap
 from quizkit.ui.terminal.keys import Keyboard
-from quizkit.ui.terminal.paging import read_through
+from quizkit.ui.terminal.paging import read_keys
 from quizkit.ui.terminal.screen import Screen
 from quizkit.ui.terminal.view import View
 from quizkit.words import Lang, other
@@ -29,8 +28,6 @@ def chosen(
             if command == "toggle":
                 lang = other(lang)
             elif command == "help":
-                still = () if view.is_long else keymap.SCROLLING
-                told = help_screen("home", lang, 0, without=still)
-                read_through(screen, keyboard, [told], lang)
+                read_keys(screen, keyboard, "home", lang, scrolls=view.is_long)
             elif command and not view.scroll(command):
                 return command, lang

@@ -8,11 +8,11 @@ from rich.text import Text
 
 from quizkit.ui.pictures.chart import Chart
 from quizkit.ui.pictures.playhead import steps
-from quizkit.ui.screens.parts import footer, help_screen
+from quizkit.ui.screens.parts import footer
 from quizkit.ui.screens.watch_screen import frame
 from quizkit.ui.terminal import keymap
 from quizkit.ui.terminal.keys import Keyboard
-from quizkit.ui.terminal.paging import read_through
+from quizkit.ui.terminal.paging import read_keys
 from quizkit.ui.terminal.screen import Screen
 from quizkit.ui.terminal.view import View
 from quizkit.words import Lang, other
@@ -60,9 +60,7 @@ def watched(
             elif command == "toggle":
                 lang = other(lang)
             elif command == "help":
-                still = () if view.is_long else keymap.SCROLLING
-                told = help_screen("watch", lang, 0, without=(*idle, *still))
-                read_through(screen, keyboard, [told], lang)
+                read_keys(screen, keyboard, "watch", lang, without=idle, scrolls=view.is_long)
             elif command == "quit":
                 screen.paint()
                 return lang
