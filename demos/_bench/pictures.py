@@ -3,7 +3,7 @@
 Four kinds. Texts are English; `demos/zh/` has them in Chinese, under `pictures`.
 
 staircase   what is kept, a step each: `parts` names what a step's values are, in order;
-            `steps` is `{label: [value of each part]}`; `unit`
+            `steps` is `{label: [value of each part]}`; `unit`; `budget`, what there is room for
 messages    who sent how much to whom: `row` is what this rank sent to each rank (`wire().to`);
             `unit`; `node`, how many ranks a node has, where that matters
 tiles       a table of small whole numbers, rows from the top: `cells`; `legend` names 0, 1, ...;
@@ -61,12 +61,14 @@ def _number(value: Any) -> int | float:
     return float(f"{value:.6g}")
 
 
-def _staircase(*, parts: Sequence[str], steps: Mapping[str, Sequence[Any]], unit: str):
+def _staircase(
+    *, parts: Sequence[str], steps: Mapping[str, Sequence[Any]], unit: str, budget: float = 0
+):
     for label, values in steps.items():
         if len(values) != len(parts):
             raise ValueError(f"step {label!r} has {len(values)} values for {len(parts)} parts")
     rows = [{"label": name, "values": [*map(_number, each)]} for name, each in steps.items()]
-    return {"unit": unit, "parts": list(parts), "steps": rows}
+    return {"unit": unit, "parts": list(parts), "steps": rows, "budget": _number(budget)}
 
 
 def _messages(*, row: Sequence[Any], unit: str = "bytes", node: int = 0):

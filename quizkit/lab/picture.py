@@ -18,13 +18,15 @@ class Stair:
 
 @dataclass(frozen=True, slots=True)
 class Staircase:
-    """The amounts kept at each step, and the parts they consist of."""
+    """The amounts kept at each step, the parts they consist of, and the most there is room for."""
 
     kind: Literal["staircase"]
     title: str
     unit: str
     parts: tuple[str, ...]
     steps: tuple[Stair, ...]
+    budget: Value = 0
+    """0 where nothing limits them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,8 @@ def read_picture(value: object) -> Picture:
     if kind == "staircase":
         parts = texts(data["parts"])
         steps = tuple(_step(each, len(parts)) for each in a_list(data["steps"]))
-        return Staircase(kind, title, is_a(str, data["unit"]), parts, steps)
+        budget = number(data.get("budget", 0))
+        return Staircase(kind, title, is_a(str, data["unit"]), parts, steps, budget)
     if kind == "curve":
         series = tuple(_series(each) for each in a_list(data["series"]))
         return Curve(kind, title, is_a(str, data["x"]), is_a(str, data["y"]), series)

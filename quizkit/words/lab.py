@@ -60,6 +60,7 @@ WORDS: Words = {
         "zh": "{title}（{unit}）：{steps}。",
         "en": "{title} ({unit}): {steps}.",
     },
+    "picture_budget": {"zh": "| 上限 {budget}", "en": "| budget {budget}"},
     "picture_messages": {
         "zh": "{title}：有 {pairs} 对 rank 之间发了消息，共 {total}，最多的一对 {most}（{unit}）：{arrows}。",
         "en": "{title}: {pairs} pairs of ranks talk, {total} in all, {most} on the busiest ({unit}): {arrows}.",

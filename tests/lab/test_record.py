@@ -107,7 +107,7 @@ def test_pictures_come_back_as_they_were(tmp_path: Path, tiny: Demo):
     series = [{"label": "a", "x": [0, 1], "y": [2.5, "NaN"]}]
     curve = {"kind": "curve", "title": "t", "x": "steps", "y": "loss", "series": series}
     stairs = {"kind": "staircase", "title": "t", "unit": "bytes", "parts": ["kept"]}
-    pictures = [curve, stairs | {"steps": [{"label": "a", "values": [3]}]}]
+    pictures = [curve, stairs | {"steps": [{"label": "a", "values": [3]}], "budget": 0}]
     made = kept(tmp_path, tiny)
     made.put(report(pictures=pictures))
     made.write()

@@ -21,7 +21,7 @@ from quizkit.lab.picture import Kind, Messages, Picture, read_picture
 from quizkit.lab.report import Report
 from quizkit.paths import DEMOS, RECORD
 from quizkit.ui.pictures import messages
-from quizkit.ui.pictures.measured import draw, in_words
+from quizkit.ui.pictures.measured import draw, in_words, shapes
 from quizkit.ui.pictures.svg import svg
 from quizkit.ui.proof.pictured import telling
 from quizkit.ui.screens.demo_words import demo_words
@@ -76,6 +76,23 @@ def test_a_staircase_shows_every_part_however_small():
         "stage 3  #======================  3,001",
         "# weights   = optimizer",
     ]
+
+
+def test_a_budget_is_a_line_through_all_steps():
+    full = {"label": "full", "values": [1, 1000]}
+    narrow = STAIRS | {"budget": 1000, "steps": [*STAIRS["steps"], full]}
+    assert drawn(narrow, 40).splitlines()[2:] == [
+        "stage 0  #=     |  16",
+        "stage 3  #======|===============  3,001",
+        "full     #======|=  1,001",
+        "# weights   = optimizer",
+        "| budget 1,000",
+    ]
+    roomy = drawn(STAIRS | {"budget": 6002}, 40).splitlines()[3]
+    assert roomy == "stage 3  #==========          |  3,001"
+    assert drawn(STAIRS | {"budget": 6002}, plain=True, lang="zh").endswith("| 上限 6,002\n")
+    assert "stroke-dasharray" in shapes(read_picture(narrow), 0, 0, "en")[0]
+    assert "stroke-dasharray" not in shapes(read_picture(STAIRS), 0, 0, "en")[0]
 
 
 def test_a_message_map_tells_a_ring_and_what_leaves_a_node():

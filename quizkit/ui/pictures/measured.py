@@ -57,7 +57,7 @@ def shapes(picture: Picture, left: int, top: int, lang: Lang) -> tuple[str, int]
     head = f'<text x="{left}" y="{top + 18}" font-weight="bold">{title}</text>'
     match picture:
         case Staircase():
-            body, high = staircase.shapes(picture, left, top + 30)
+            body, high = staircase.shapes(picture, left, top + 30, lang)
         case Messages():
             body, high = messages.shapes(picture, left, top + 30)
         case Tiles():
