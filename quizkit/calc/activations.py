@@ -3,11 +3,19 @@
 from collections.abc import Mapping
 
 from quizkit.calc.figure import Value, figure
-from quizkit.calc.memory import BYTES
+from quizkit.calc.memory import BYTES, share
 from quizkit.calc.sheet import CalcError, Calculator, Input, Quiz, SumTrap
 
 PAPER = "Korthikanti et al. 2022, Reducing Activation Recomputation (arXiv:2205.05198)"
 FLASH = "Dao et al., FlashAttention, NeurIPS 2022, section 3.1"
+RING = "Liu et al., Ring Attention, 2023"
+LIGER = "Hsu et al., Liger Kernel, 2024"
+
+
+@figure("tokens", f"{RING}: a rank has its part of every sequence")
+def seq_per_rank(seq: int, cp: int) -> int:
+    """The tokens of a sequence that one rank has; with its keys and values of these alone."""
+    return seq // cp
 
 
 @figure("parts", f"{PAPER}, section 4.2.2")
@@ -30,36 +38,43 @@ def ffn_width(ffn: int, hidden: int) -> int:
 
 @figure("bytes", f"{PAPER}, section 4.1: 5as^2b; with flash, {FLASH}: a row's statistics")
 def core_bytes(
-    seq: int, batch: int, heads: int, tp: int, dtype: str, dropout: bool, flash: bool
+    seq: int,
+    seq_per_rank: int,
+    batch: int,
+    heads: int,
+    tp: int,
+    dtype: str,
+    dropout: bool,
+    flash: bool,
 ) -> int:
-    """Softmax output, its dropout's mask and output; without dropout the softmax output alone.
+    """A fused kernel's fp32 log-sum-exp for each row of each head, and no mask.
 
-    A fused kernel keeps one fp32 log-sum-exp for each row of each head, and no mask.
+    Else softmax output, its dropout's mask and output; without dropout the softmax output alone.
     """
     return (
-        4 * heads * seq * batch // tp
+        4 * heads * seq_per_rank * batch // tp
         if flash
         else (
-            (2 * BYTES[dtype] + 1) * heads * seq**2 * batch // tp
+            (2 * BYTES[dtype] + 1) * heads * seq_per_rank * seq * batch // tp
             if dropout
-            else BYTES[dtype] * heads * seq**2 * batch // tp
+            else BYTES[dtype] * heads * seq_per_rank * seq * batch // tp
         )
     )
 
 
 @figure("bytes", f"{PAPER}, section 4.1: 11sbh, of them 8sbh divided by t")
 def attention_bytes(
-    seq: int, batch: int, hidden: int, tp: int, sp_parts: int, dtype: str, mask_bytes: int
+    seq_per_rank: int, batch: int, hidden: int, tp: int, sp_parts: int, dtype: str, mask_bytes: int
 ) -> int:
     """Attention without its core: its input and last mask; Q, K, V and the projection's input."""
-    return (BYTES[dtype] + mask_bytes) * seq * batch * hidden // sp_parts + 4 * BYTES[
+    return (BYTES[dtype] + mask_bytes) * seq_per_rank * batch * hidden // sp_parts + 4 * BYTES[
         dtype
-    ] * seq * batch * hidden // tp
+    ] * seq_per_rank * batch * hidden // tp
 
 
 @figure("bytes", f"{PAPER}, section 4.1: 19sbh, of them 16sbh divided by t")
 def mlp_bytes(
-    seq: int,
+    seq_per_rank: int,
     batch: int,
     hidden: int,
     ffn_width: int,
@@ -69,20 +84,20 @@ def mlp_bytes(
     mask_bytes: int,
 ) -> int:
     """The MLP's input and last mask; what goes into GeLU and what comes out of it."""
-    return (BYTES[dtype] + mask_bytes) * seq * batch * hidden // sp_parts + 2 * BYTES[
+    return (BYTES[dtype] + mask_bytes) * seq_per_rank * batch * hidden // sp_parts + 2 * BYTES[
         dtype
-    ] * seq * batch * ffn_width // tp
+    ] * seq_per_rank * batch * ffn_width // tp
 
 
 @figure("bytes", f"{PAPER}, section 4.1: 4sbh")
-def norm_bytes(seq: int, batch: int, hidden: int, sp_parts: int, dtype: str) -> int:
+def norm_bytes(seq_per_rank: int, batch: int, hidden: int, sp_parts: int, dtype: str) -> int:
     """The inputs of the two layer norms."""
-    return 2 * BYTES[dtype] * seq * batch * hidden // sp_parts
+    return 2 * BYTES[dtype] * seq_per_rank * batch * hidden // sp_parts
 
 
 @figure("bytes", f"{PAPER}, equations 1, 2 and 4; table 2")
 def bytes_per_layer(
-    seq: int,
+    seq_per_rank: int,
     batch: int,
     hidden: int,
     sp_parts: int,
@@ -95,7 +110,7 @@ def bytes_per_layer(
 ) -> int:
     """One layer, one micro-batch, one device; under full recompute the layer's input alone."""
     return (
-        BYTES[dtype] * seq * batch * hidden // sp_parts
+        BYTES[dtype] * seq_per_rank * batch * hidden // sp_parts
         if recompute == "full"
         else (
             attention_bytes + mlp_bytes + norm_bytes
@@ -128,7 +143,7 @@ def first_stage_chunks(pp: int, virtual: int, microbatches: int) -> int:
 
 @figure("bytes", f"{PAPER}, section 4.3: the mask of the embedding's dropout")
 def embedding_bytes(
-    seq: int,
+    seq_per_rank: int,
     batch: int,
     hidden: int,
     vocab: int,
@@ -144,7 +159,7 @@ def embedding_bytes(
     """
     return (
         mask_bytes
-        * seq
+        * seq_per_rank
         * batch
         * hidden
         // sp_parts
@@ -154,15 +169,25 @@ def embedding_bytes(
     )
 
 
+@figure("bytes", f"{PAPER}, section 4.3: 4sbv; in chunks of tokens, {LIGER}")
+def logits_bytes(seq_per_rank: int, batch: int, vocab: int, tp: int, loss_chunks: int) -> int:
+    """The fp32 logits that are alive at once: those of one chunk of a micro-batch's tokens."""
+    return share(4 * seq_per_rank * batch * vocab, tp * loss_chunks)
+
+
 @figure("bytes", f"{PAPER}, section 4.3: 4sbh(1 + v/h)")
 def output_bytes(
-    seq: int, batch: int, hidden: int, vocab: int, tp: int, sp_parts: int, dtype: str
+    seq_per_rank: int,
+    batch: int,
+    hidden: int,
+    vocab: int,
+    sp_parts: int,
+    dtype: str,
+    logits_bytes: int,
 ) -> int:
     """Kept by the last stage: the inputs of its norm and output layer, and the fp32 logits."""
     return (
-        2 * BYTES[dtype] * seq * batch * hidden // sp_parts + 4 * seq * batch * vocab // tp
-        if vocab
-        else 0
+        2 * BYTES[dtype] * seq_per_rank * batch * hidden // sp_parts + logits_bytes if vocab else 0
     )
 
 
@@ -210,7 +235,7 @@ def fullest_stage_bytes(first_stage_bytes: int, last_stage_bytes: int) -> int:
 def _divides(inputs: Mapping[str, Value | None]) -> None:
     tp = _count(inputs, "tp")
     cut = {"heads": tp, "ffn": tp, "vocab": tp, "hidden": tp}
-    cut["seq"] = tp if inputs["sp"] else 1
+    cut["seq"] = _count(inputs, "cp") * (tp if inputs["sp"] else 1)
     cut["layers"] = _count(inputs, "pp") * _count(inputs, "virtual")
     for name, parts in cut.items():
         if _count(inputs, name) % parts:
@@ -237,20 +262,23 @@ SHEET = Calculator(
         Input("heads", required=True),
         Input("seq", required=True),
         Input("batch", default=1),
+        Input("cp", default=1),
         Input("tp", default=1),
         Input("sp", "flag", False),
         Input("recompute", "choice", "none", ("none", "selective", "full")),
-        Input("flash", "flag", False),
+        Input("flash", "flag", True),
         Input("dropout", "flag", True),
         Input("dtype", "choice", "bf16", tuple(BYTES)),
         # Nought stands for what the paper takes: 4 x hidden, no output layer, a full pipeline.
         Input("ffn", default=0, least=0),
         Input("vocab", default=0, least=0),
+        Input("loss_chunks", default=1),
         Input("pp", default=1),
         Input("virtual", default=1),
         Input("microbatches", default=0, least=0),
     ],
     figures=[
+        seq_per_rank,
         sp_parts,
         mask_bytes,
         ffn_width,
@@ -262,6 +290,7 @@ SHEET = Calculator(
         recomputed_bytes,
         first_stage_chunks,
         embedding_bytes,
+        logits_bytes,
         output_bytes,
         first_stage_bytes,
         last_stage_bytes,
@@ -279,12 +308,12 @@ SHEET = Calculator(
             "tp": (2, 4, 8),
         },
         traps=(
+            SumTrap("seq * batch * hidden * 34 / tp", "activations_all_divided"),
             SumTrap(
-                "seq * batch * hidden * (34 + 5 * heads * seq / hidden) / tp",
-                "activations_all_divided",
+                "seq * batch * hidden * (10 + (24 + 5 * heads * seq / hidden) / tp)",
+                "activations_scores_kept",
             ),
-            SumTrap("seq * batch * hidden * (10 + 24 / tp)", "activations_no_core"),
-            SumTrap("seq * batch * hidden * (34 + 5 * heads * seq / hidden)", "activations_whole"),
+            SumTrap("seq * batch * hidden * 34", "activations_whole"),
         ),
         scale=1e6,
     ),

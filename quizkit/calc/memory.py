@@ -1,4 +1,8 @@
-"""What a model's states take on each device: weights, gradients, optimizer states under ZeRO."""
+"""What a model's states take on each device under ZeRO or FSDP, and what moves if they do not fit.
+
+Shards are cut over dp x cp ranks, since the ranks of a sequence hold the same parameters; hybrid
+sharding cuts them over fewer. What is gathered, and what an offloaded step moves, comes on top.
+"""
 
 from collections.abc import Mapping
 
@@ -7,9 +11,12 @@ from quizkit.calc.sheet import CalcError, Calculator, Input, Quiz, SumTrap
 
 ZERO = "Rajbhandari et al., ZeRO, SC 2020"
 BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
-# What an optimizer keeps for a parameter beside the fp32 copy of it, in bytes.
-# The 8-bit one's scales (two fp32 numbers for each block of 2048 parameters) are left out.
-STATES = {"adam": 8, "sgd-momentum": 4, "adam-8bit": 2}
+FSDP = "Zhao et al., PyTorch FSDP, VLDB 2023"
+OFFLOAD = "Ren et al., ZeRO-Offload, ATC 2021"
+# What an optimizer keeps for a parameter beside the fp32 copy of it, in bytes. Left out: the 8-bit
+# one's scales (two fp32 numbers for each block of 2048 parameters), Adafactor's sums over rows and
+# columns (m + n numbers for m x n parameters, no momentum), what Muon leaves to Adam.
+STATES = {"adam": 8, "sgd-momentum": 4, "adam-8bit": 2, "adafactor": 0, "muon": 4}
 
 
 def share(count: float, parts: int) -> int:
@@ -26,31 +33,51 @@ def params_per_device(params: float, tp: int, pp: int) -> int:
     return share(params, tp * pp)
 
 
-@figure("bytes/param", f"{ZERO}, section 3.1: K = 12 for Adam; Dettmers et al., ICLR 2022 (8-bit)")
+@figure("ranks", f"{FSDP}, section 3.2.2: hybrid sharding cuts over fewer ranks than there are")
+def shard_ranks(dp: int, cp: int, shard: int) -> int:
+    """Over how many ranks that hold the same parameters the states are cut."""
+    return shard if shard > 0 else dp * cp
+
+
+@figure(
+    "bytes/param",
+    f"{ZERO}, section 3.1: K = 12 for Adam; Dettmers et al., ICLR 2022 (8-bit); Shazeer and Stern,"
+    " ICML 2018 (Adafactor); Jordan et al. 2024 (Muon)",
+)
 def optimizer_bytes_per_param(optimizer: str, master: bool) -> int:
     """What the optimizer keeps for one parameter, the fp32 copy of the weight among it."""
     return STATES[optimizer] + 4 if master else STATES[optimizer]
 
 
+@figure("bytes/param", f"{OFFLOAD}: the optimizer's states and its step are the host's")
+def held_bytes_per_param(optimizer_bytes_per_param: int, offload: bool) -> int:
+    """Of what the optimizer keeps for a parameter, what is on a device."""
+    return 0 if offload else optimizer_bytes_per_param
+
+
 @figure("bytes", f"{ZERO}, section 3.1 and 5.3 (stage 3)")
-def weights_bytes(params_per_device: int, dp: int, zero: int, weight_dtype: str) -> int:
-    """The weights as the forward pass uses them; stage 3 divides them over the replicas."""
-    return BYTES[weight_dtype] * (share(params_per_device, dp) if zero >= 3 else params_per_device)
+def weights_bytes(params_per_device: int, shard_ranks: int, zero: int, weight_dtype: str) -> int:
+    """The weights as the forward pass uses them; stage 3 divides them."""
+    return BYTES[weight_dtype] * (
+        share(params_per_device, shard_ranks) if zero >= 3 else params_per_device
+    )
 
 
 @figure("bytes", f"{ZERO}, section 3.1 and 5.2 (stage 2)")
-def gradients_bytes(params_per_device: int, dp: int, zero: int, grad_dtype: str) -> int:
+def gradients_bytes(params_per_device: int, shard_ranks: int, zero: int, grad_dtype: str) -> int:
     """The gradients; stages 2 and 3 divide them."""
-    return BYTES[grad_dtype] * (share(params_per_device, dp) if zero >= 2 else params_per_device)
+    return BYTES[grad_dtype] * (
+        share(params_per_device, shard_ranks) if zero >= 2 else params_per_device
+    )
 
 
 @figure("bytes", f"{ZERO}, section 3.1 and 5.1 (stage 1)")
 def optimizer_bytes(
-    params_per_device: int, dp: int, zero: int, optimizer_bytes_per_param: int
+    params_per_device: int, shard_ranks: int, zero: int, held_bytes_per_param: int
 ) -> int:
     """The optimizer's states; stages 1 to 3 divide them."""
-    return optimizer_bytes_per_param * (
-        share(params_per_device, dp) if zero >= 1 else params_per_device
+    return held_bytes_per_param * (
+        share(params_per_device, shard_ranks) if zero >= 1 else params_per_device
     )
 
 
@@ -62,17 +89,17 @@ def model_states_bytes(weights_bytes: int, gradients_bytes: int, optimizer_bytes
 
 @figure("bytes/param", f"{ZERO}, figure 1")
 def sharded_bytes_per_param(
-    weight_dtype: str, grad_dtype: str, optimizer_bytes_per_param: int, zero: int
+    weight_dtype: str, grad_dtype: str, held_bytes_per_param: int, zero: int
 ) -> int:
-    """Of a parameter's bytes, those that the replicas divide among them."""
+    """Of a parameter's bytes, those that the ranks divide among them."""
     return (
         0
         if zero == 0
-        else optimizer_bytes_per_param
+        else held_bytes_per_param
         if zero == 1
-        else optimizer_bytes_per_param + BYTES[grad_dtype]
+        else held_bytes_per_param + BYTES[grad_dtype]
         if zero == 2
-        else optimizer_bytes_per_param + BYTES[grad_dtype] + BYTES[weight_dtype]
+        else held_bytes_per_param + BYTES[grad_dtype] + BYTES[weight_dtype]
     )
 
 
@@ -80,21 +107,21 @@ def sharded_bytes_per_param(
 def whole_bytes_per_param(
     weight_dtype: str,
     grad_dtype: str,
-    optimizer_bytes_per_param: int,
+    held_bytes_per_param: int,
     sharded_bytes_per_param: int,
 ) -> int:
-    """Of a parameter's bytes, those that every replica holds."""
-    return (
-        BYTES[weight_dtype]
-        + BYTES[grad_dtype]
-        + optimizer_bytes_per_param
-        - sharded_bytes_per_param
-    )
+    """Of a parameter's bytes, those that every rank holds."""
+    return BYTES[weight_dtype] + BYTES[grad_dtype] + held_bytes_per_param - sharded_bytes_per_param
 
 
 @figure("params", f"{ZERO}, table 2 (left)")
 def max_params(
-    fit: float, whole_bytes_per_param: int, sharded_bytes_per_param: int, dp: int, tp: int, pp: int
+    fit: float,
+    whole_bytes_per_param: int,
+    sharded_bytes_per_param: int,
+    shard_ranks: int,
+    tp: int,
+    pp: int,
 ) -> int:
     """The largest model whose states fit: one parameter more would not.
 
@@ -102,10 +129,12 @@ def max_params(
     """
     return (
         (
-            int(fit) // (whole_bytes_per_param * dp + sharded_bytes_per_param) * dp
+            int(fit)
+            // (whole_bytes_per_param * shard_ranks + sharded_bytes_per_param)
+            * shard_ranks
             + max(
                 0,
-                int(fit) % (whole_bytes_per_param * dp + sharded_bytes_per_param)
+                int(fit) % (whole_bytes_per_param * shard_ranks + sharded_bytes_per_param)
                 - sharded_bytes_per_param,
             )
             // (whole_bytes_per_param or 1)
@@ -113,6 +142,74 @@ def max_params(
         * tp
         * pp
     )
+
+
+@figure("bytes", f"{FSDP}, sections 3.2.1 and 3.3.2: a unit is gathered, the next one ahead of it")
+def gathered_bytes(unit: int, prefetch: int, zero: int, weight_dtype: str) -> int | None:
+    """Whole weights at the peak: of the unit in use, and of those gathered ahead."""
+    return BYTES[weight_dtype] * unit * (1 + prefetch) if zero >= 3 else None
+
+
+@figure("bytes", f"{FSDP}, section 3.2.1: a unit's gradients are whole until they are scattered")
+def whole_gradients_bytes(unit: int, zero: int, grad_dtype: str) -> int | None:
+    """A unit's gradients before they are scattered."""
+    return BYTES[grad_dtype] * unit if zero >= 3 else None
+
+
+@figure("bytes", f"{FSDP}, section 3.2.1: shards, and the largest unit whole")
+def peak_states_bytes(
+    model_states_bytes: int, gathered_bytes: int, whole_gradients_bytes: int
+) -> int:
+    """One device in the backward pass of its largest unit. Activations come on top."""
+    return model_states_bytes + gathered_bytes + whole_gradients_bytes
+
+
+@figure("bytes", f"{OFFLOAD}: states, and the gradients that its step reads")
+def host_bytes(
+    params_per_device: int,
+    shard_ranks: int,
+    zero: int,
+    grad_dtype: str,
+    optimizer_bytes_per_param: int,
+    offload: bool,
+) -> int | None:
+    """What one device keeps in host memory."""
+    return (
+        (optimizer_bytes_per_param + BYTES[grad_dtype])
+        * (share(params_per_device, shard_ranks) if zero >= 1 else params_per_device)
+        if offload
+        else None
+    )
+
+
+@figure("bytes", f"{OFFLOAD}: gradients down, updated weights up")
+def moved_bytes(
+    params_per_device: int,
+    shard_ranks: int,
+    zero: int,
+    weight_dtype: str,
+    grad_dtype: str,
+    offload: bool,
+) -> int | None:
+    """What one device and its host exchange in a step, both ways together."""
+    return (
+        (BYTES[weight_dtype] + BYTES[grad_dtype])
+        * (share(params_per_device, shard_ranks) if zero >= 1 else params_per_device)
+        if offload
+        else None
+    )
+
+
+@figure("s", "bytes over bandwidth; down and up come one after the other in a step")
+def moving_seconds(moved_bytes: int, link: float) -> float:
+    """How long that takes; the link's bandwidth is that of one direction."""
+    return moved_bytes / link
+
+
+@figure("s", f"{OFFLOAD}: gradients move while the backward pass goes on")
+def exposed_seconds(moving_seconds: float, overlap: float) -> float:
+    """How long of it nothing is computed meanwhile."""
+    return max(0.0, moving_seconds - overlap)
 
 
 def _something_asked(inputs: Mapping[str, Value | None]) -> None:
@@ -125,12 +222,30 @@ def _one_copy_in_fp32(inputs: Mapping[str, Value | None]) -> None:
         raise CalcError("calc_memory_master")
 
 
+def _shards_divide(inputs: Mapping[str, Value | None]) -> None:
+    dp, cp, shard = (int(str(inputs[name])) for name in ("dp", "cp", "shard"))
+    if shard and dp * cp % shard:
+        raise CalcError("calc_memory_shard", ranks=dp * cp, shard=shard)
+
+
+def _gathers(inputs: Mapping[str, Value | None]) -> None:
+    if inputs["unit"] is not None and inputs["zero"] != 3:
+        raise CalcError("calc_memory_unit")
+
+
+def _offloads(inputs: Mapping[str, Value | None]) -> None:
+    if inputs["link"] is not None and not inputs["offload"]:
+        raise CalcError("calc_memory_link")
+
+
 SHEET = Calculator(
     "memory",
     inputs=[
         Input("params"),
         Input("dp", default=1),
+        Input("cp", default=1),
         Input("zero", "choice", 0, (0, 1, 2, 3)),
+        Input("shard", default=0, least=0),
         Input("optimizer", "choice", "adam", tuple(STATES)),
         Input("weight_dtype", "choice", "bf16", tuple(BYTES)),
         Input("grad_dtype", "choice", "bf16", tuple(BYTES)),
@@ -138,10 +253,17 @@ SHEET = Calculator(
         Input("tp", default=1),
         Input("pp", default=1),
         Input("fit", "size"),
+        Input("unit"),
+        Input("prefetch", default=1, least=0),
+        Input("offload", "flag", False),
+        Input("link", "rate"),
+        Input("overlap", "time", 0.0, least=0),
     ],
     figures=[
         params_per_device,
+        shard_ranks,
         optimizer_bytes_per_param,
+        held_bytes_per_param,
         weights_bytes,
         gradients_bytes,
         optimizer_bytes,
@@ -149,8 +271,15 @@ SHEET = Calculator(
         sharded_bytes_per_param,
         whole_bytes_per_param,
         max_params,
+        gathered_bytes,
+        whole_gradients_bytes,
+        peak_states_bytes,
+        host_bytes,
+        moved_bytes,
+        moving_seconds,
+        exposed_seconds,
     ],
-    rules=[_something_asked, _one_copy_in_fp32],
+    rules=[_something_asked, _one_copy_in_fp32, _shards_divide, _gathers, _offloads],
     quiz=Quiz(
         "model_states_bytes",
         "GB",

@@ -475,6 +475,18 @@ WORDS: Words = {
         "zh": "calc memory 要么给 --params，要么给 --fit（求放得下的最大模型）",
         "en": "calc memory needs --params, or --fit to ask for the largest model that fits",
     },
+    "calc_memory_shard": {
+        "zh": "{ranks} 个 rank 分不成 {shard} 个一组：--shard 要能整除 dp × cp",
+        "en": "{ranks} ranks make no groups of {shard}: --shard has to divide dp x cp",
+    },
+    "calc_memory_unit": {
+        "zh": "只有权重切开才有单元要聚齐：加上 --zero 3，或去掉 --unit",
+        "en": "a unit is gathered where weights are cut: add --zero 3, or leave --unit out",
+    },
+    "calc_memory_link": {
+        "zh": "没有 offload 就没有东西要搬：加上 --offload，或去掉 --link",
+        "en": "nothing moves without offloading: add --offload, or leave --link out",
+    },
     "calc_memory_master": {
         "zh": "fp32 的权重自己就是主权重，再存一份是重复的：加上 --no-master",
         "en": "fp32 weights are their own master copy; a second one counts twice: add --no-master",

@@ -7,6 +7,42 @@ WORDS: Words = {
         "zh": "每张卡的参数个数（除以 tp × pp，各 stage 等大）",
         "en": "parameters per device (over tp x pp, stages equally large)",
     },
+    "memory_shard_ranks": {
+        "zh": "切成几份",
+        "en": "ranks that the states are cut over",
+    },
+    "memory_held_bytes_per_param": {
+        "zh": "其中留在卡上的",
+        "en": "of these, on the device",
+    },
+    "memory_gathered_bytes": {
+        "zh": "同时聚齐的权重（正在用的单元和提前聚的）",
+        "en": "whole weights at once (the unit in use, those gathered ahead)",
+    },
+    "memory_whole_gradients_bytes": {
+        "zh": "一个单元 reduce-scatter 之前的整份梯度",
+        "en": "one unit's gradients before they are scattered",
+    },
+    "memory_peak_states_bytes": {
+        "zh": "每张卡的峰值：分片加上面两项（不含激活）",
+        "en": "peak per device: shards and these two (no activations)",
+    },
+    "memory_host_bytes": {
+        "zh": "每张卡在主机内存里的：优化器状态和梯度",
+        "en": "in host memory per device: optimizer states and gradients",
+    },
+    "memory_moved_bytes": {
+        "zh": "每步在卡与主机之间搬的（梯度下去，权重上来）",
+        "en": "moved between device and host per step (gradients down, weights up)",
+    },
+    "memory_moving_seconds": {
+        "zh": "搬运时间",
+        "en": "time of moving",
+    },
+    "memory_exposed_seconds": {
+        "zh": "露在外面的搬运时间",
+        "en": "of it, hidden by nothing",
+    },
     "memory_optimizer_bytes_per_param": {
         "zh": "每个参数的优化器状态字节数（含 fp32 主权重）",
         "en": "optimizer bytes per parameter (fp32 master copy included)",
@@ -38,6 +74,14 @@ WORDS: Words = {
     "memory_max_params": {
         "zh": "模型状态放得下的最大参数量（向下取整到能均分）",
         "en": "largest model whose states fit (rounded down to even shares)",
+    },
+    "activations_seq_per_rank": {
+        "zh": "每个 rank 的序列长度",
+        "en": "tokens of a sequence per rank",
+    },
+    "activations_logits_bytes": {
+        "zh": "最后一个 stage：同时存在的 fp32 logits",
+        "en": "last stage: fp32 logits alive at once",
     },
     "activations_sp_parts": {
         "zh": "TP 不切的部分被切成几份（序列并行时为 tp）",

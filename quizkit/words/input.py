@@ -15,6 +15,38 @@ WORDS: Words = {
         "zh": "ZeRO 阶段：1 分优化器状态，2 再分梯度，3 再分权重",
         "en": "ZeRO stage: 1 shards optimizer states, 2 gradients too, 3 weights too",
     },
+    "memory_cp": {
+        "zh": "上下文并行的份数；这些 rank 参数相同，一起分片",
+        "en": "context-parallel degree; these ranks hold the same parameters and shard them together",
+    },
+    "shard": {
+        "zh": "分片组有几个 rank（hybrid shard）；0 表示 dp × cp 个",
+        "en": "ranks that share the shards (hybrid sharding); 0: all dp x cp",
+    },
+    "unit": {
+        "zh": "最大的 FSDP 单元在一张卡上有多少参数；求聚齐时的峰值",
+        "en": "parameters of the largest FSDP unit on a device; asks for the peak while it is gathered",
+    },
+    "prefetch": {
+        "zh": "提前聚齐几个单元",
+        "en": "units gathered ahead",
+    },
+    "offload": {
+        "zh": "优化器状态放主机内存，更新也在那里做",
+        "en": "keep optimizer states in host memory, and update there",
+    },
+    "link": {
+        "zh": "卡到主机的带宽（单向）；求搬运时间",
+        "en": "bandwidth between device and host, one way; asks for the time of moving",
+    },
+    "overlap": {
+        "zh": "搬运能藏在多长的计算后面",
+        "en": "compute that the moving can hide behind",
+    },
+    "loss_chunks": {
+        "zh": "logits 按 token 分几块算",
+        "en": "chunks of tokens in which logits are computed",
+    },
     "optimizer": {
         "zh": "优化器",
         "en": "optimizer",
@@ -104,8 +136,8 @@ WORDS: Words = {
         "en": "what is recomputed: none, selective (attention core), full (whole layers)",
     },
     "flash": {
-        "zh": "融合的注意力核：只保存每行的 log-sum-exp",
-        "en": "fused attention kernel: keeps a log-sum-exp a row instead of the core",
+        "zh": "FlashAttention：注意力核心只保存每行的 log-sum-exp；论文里没有，用 --no-flash",
+        "en": "FlashAttention: of attention's core a log-sum-exp a row is kept; --no-flash as in the paper",
     },
     "dropout": {
         "zh": "带 dropout，如论文；掩码每个元素 1 字节",

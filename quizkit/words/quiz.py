@@ -20,16 +20,16 @@ WORDS: Words = {
         "en": "the fp32 master copy of the weights",
     },
     "activations": {
-        "zh": "按 Korthikanti 等人 (2022) 的算法：隐藏维度 {hidden}、{heads} 个头、序列长 {seq}、micro-batch {batch} 条、张量并行 {tp} 路，无序列并行、无重算、无融合注意力，16 位，有 dropout，MLP 宽 4h。一层在每张卡上保存多少 MB（10^6 字节）激活？",
-        "en": "As Korthikanti et al. (2022) count: hidden size {hidden}, {heads} heads, sequence length {seq}, micro-batch {batch}, {tp}-way tensor parallel, no sequence parallelism, no recomputation, no fused attention, 16 bits, with dropout, an MLP of width 4h. How many MB (10^6 bytes) of activations does one layer keep on each device?",
+        "zh": "按 Korthikanti 等人 (2022) 的算法：隐藏维度 {hidden}、{heads} 个头、序列长 {seq}、micro-batch {batch} 条、张量并行 {tp} 路，无序列并行、无重算，注意力用 FlashAttention，16 位，有 dropout，MLP 宽 4h。一层在每张卡上保存多少 MB（10^6 字节）激活？",
+        "en": "As Korthikanti et al. (2022) count: hidden size {hidden}, {heads} heads, sequence length {seq}, micro-batch {batch}, {tp}-way tensor parallel, no sequence parallelism, no recomputation, FlashAttention, 16 bits, with dropout, an MLP of width 4h. How many MB (10^6 bytes) of activations does one layer keep on each device?",
     },
     "activations_all_divided": {
         "zh": "忘了张量并行有 10sbh 切不到",
         "en": "the 10sbh that tensor parallelism leaves whole",
     },
-    "activations_no_core": {
-        "zh": "忘了注意力核心的 5as²b",
-        "en": "the 5as^2b of the attention core",
+    "activations_scores_kept": {
+        "zh": "FlashAttention 不存 s × s 的矩阵：那 5as²b 不用算",
+        "en": "that FlashAttention keeps no s x s matrix: the 5as^2b is not there",
     },
     "activations_whole": {
         "zh": "忘了张量并行会切",

@@ -19,7 +19,8 @@ GPT_3, MT_NLG = CONFIGS["175B"], CONFIGS["530B"]
 
 
 def kept(**inputs) -> Any:
-    return sheet("activations").work({"seq": 2048, **inputs}).figures
+    """The sheet's figures; as the paper has it, without FlashAttention unless that is said."""
+    return sheet("activations").work({"seq": 2048, "flash": False, **inputs}).figures
 
 
 def layer(**inputs) -> Any:
@@ -200,6 +201,29 @@ def test_flash_keeps_a_number_a_row_instead_of_the_scores():
     assert found["bytes_per_layer"] == 10 * sbh + 12 * sbh + found["core_bytes"]
 
 
+def test_flash_is_what_is_taken_unless_the_paper_is_asked_for():
+    sizes = {"heads": 8, "hidden": 64, "seq": 16, "batch": 3}
+    assert sheet("activations").work(sizes).figures == kept(**sizes, flash=True)
+
+
+@pytest.mark.parametrize("flash", [True, False])
+def test_context_parallelism_cuts_what_a_layer_keeps(flash: bool):
+    # A rank has its own tokens; without flash its rows of scores still see the whole sequence.
+    sizes = {"heads": 8, "hidden": 64, "seq": 48, "batch": 3, "vocab": 32, "flash": flash}
+    whole, part = kept(**sizes), kept(**sizes, cp=3)
+    for name in ("core_bytes", "bytes_per_layer", "embedding_bytes", "output_bytes"):
+        assert part[name] * 3 == whole[name]
+    assert kept(**sizes, cp=4, tp=4, sp=True)["norm_bytes"] * 16 == whole["norm_bytes"]
+
+
+def test_logits_in_chunks_are_alive_a_chunk_at_a_time():
+    sizes = {"hidden": 64, "heads": 8, "seq": 16, "batch": 3, "vocab": 128, "tp": 4}
+    whole, chunked = kept(**sizes), kept(**sizes, loss_chunks=5)
+    assert whole["logits_bytes"] == 4 * 16 * 3 * 128 // 4
+    assert chunked["logits_bytes"] == 1229  # a fifth of 6144, rounded up
+    assert whole["output_bytes"] - chunked["output_bytes"] == 6144 - 1229
+
+
 def test_without_dropout_there_is_no_mask_and_softmax_is_kept_once():
     found = kept(heads=8, hidden=64, seq=16, batch=3, tp=2, dropout=False, vocab=8)
     sbh = 16 * 3 * 64
@@ -238,6 +262,8 @@ def test_a_layer_alone_needs_no_count_of_layers():
         ({"tp": 3}, "hidden|heads"),
         ({"tp": 4, "heads": 6}, "heads = 6"),
         ({"tp": 4, "seq": 30, "sp": True}, "seq = 30"),
+        ({"seq": 30, "cp": 4}, "seq = 30"),
+        ({"seq": 30, "cp": 3, "tp": 4, "sp": True}, "12 equal"),
         ({"tp": 4, "ffn": 250}, "ffn = 250"),
         ({"tp": 4, "vocab": 50257}, "vocab = 50257"),
         ({"layers": 10, "pp": 4}, "layers = 10"),

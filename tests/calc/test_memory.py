@@ -87,6 +87,8 @@ def test_alone_a_rank_saves_nothing(zero: int):
         ({"grad_dtype": "fp32"}, 18),
         ({"optimizer": "sgd-momentum"}, 2 + 2 + 4 + 4),
         ({"optimizer": "adam-8bit"}, 2 + 2 + 4 + 1 + 1),
+        ({"optimizer": "adafactor"}, 2 + 2 + 4),
+        ({"optimizer": "muon"}, 2 + 2 + 4 + 4),
         ({"master": False}, 2 + 2 + 8),
         ({"weight_dtype": "fp32", "grad_dtype": "fp32", "master": False}, 4 + 4 + 8),
     ],
@@ -105,6 +107,64 @@ def test_an_uneven_shard_is_padded_to_the_fullest():
 
 def test_tensor_and_pipeline_parallelism_divide_before_zero():
     assert states(params=64e9, tp=4, pp=8, dp=2, zero=2) == (states(params=2e9, dp=2, zero=2))
+
+
+@pytest.mark.parametrize("zero", range(4))
+def test_the_ranks_of_a_sequence_share_shards_and_save_nothing_else(zero: int):
+    model_states = "model_states_bytes"
+    together = states(params=960, dp=2, cp=4, zero=zero)[model_states]
+    assert together == states(params=960, dp=8, zero=zero)[model_states]
+    assert states(params=960, cp=4)[model_states] == 16 * 960
+
+
+@pytest.mark.parametrize("zero", range(4))
+def test_hybrid_shards_are_those_of_a_smaller_group(zero: int):
+    hybrid = states(params=960, dp=4, cp=2, shard=4, zero=zero, fit=1e6)
+    assert hybrid == states(params=960, dp=4, zero=zero, fit=1e6)
+
+
+def test_a_gathered_unit_comes_on_top():
+    # 16 layers of 60, 4 ranks: shards are 16 * 960 / 4; two units of bf16 weights are whole, and
+    # one unit's bf16 gradients.
+    found = states(params=960, dp=4, zero=3, unit=60)
+    assert found["gathered_bytes"] == 2 * 60 * 2
+    assert found["whole_gradients_bytes"] == 60 * 2
+    assert found["peak_states_bytes"] == 16 * 240 + 360
+    alone = states(params=960, dp=4, zero=3, unit=60, prefetch=0, grad_dtype="fp32")
+    assert alone["peak_states_bytes"] == 18 * 240 + 60 * 2 + 60 * 4
+    root = states(params=960, dp=4, zero=3, unit=960, prefetch=0)
+    assert root["peak_states_bytes"] == 16 * 240 + 4 * 960
+
+
+def test_an_offloaded_optimizer_is_the_host_s_and_its_step_moves_4_bytes_a_parameter():
+    # ZeRO-Offload with 2 of 16 bytes left on one device; gradients go down, weights come up.
+    found = states(params=1000, zero=2, offload=True, link=1e3, overlap=3.0)
+    assert found["model_states_bytes"] == 4 * 1000
+    assert found["host_bytes"] == 14 * 1000
+    assert found["moved_bytes"] == 4 * 1000
+    assert (found["moving_seconds"], found["exposed_seconds"]) == (4.0, 1.0)
+    shard = states(params=1000, dp=4, zero=2, offload=True, link=1e3, overlap=9.0)
+    assert (shard["host_bytes"], shard["moved_bytes"]) == (14 * 250, 4 * 250)
+    assert shard["exposed_seconds"] == 0.0
+    assert "host_bytes" not in states(params=1000)
+
+
+def test_offloading_makes_room_for_a_larger_model():
+    assert states(fit=16e6)["max_params"] == 1_000_000
+    assert states(fit=16e6, offload=True)["max_params"] == 4_000_000
+
+
+@pytest.mark.parametrize(
+    ("inputs", "says"),
+    [
+        ({"dp": 6, "shard": 4}, "6 ranks make no groups of 4"),
+        ({"unit": 10, "zero": 2}, "--zero 3"),
+        ({"link": 1e9}, "--offload"),
+    ],
+)
+def test_what_has_nothing_to_work_on_is_said(inputs: dict[str, Any], says: str):
+    with pytest.raises(CalcError, match=says):
+        states(params=1000, **inputs)
 
 
 @pytest.mark.parametrize("zero", range(4))
