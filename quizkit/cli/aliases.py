@@ -52,6 +52,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "ddp": ("data-parallel-by-hand", "数据并行"),
     "ddp-buckets": ("buckets", "bucket"),
     "deadlock": ("hang", "死锁"),
+    "chunked-loss": ("linear-cross-entropy", "fused-linear-cross-entropy", "cut-cross-entropy"),
     "flash": ("flash-attention", "flash-attn", "flash-attention-2"),
     "fsdp": ("fsdp-2", "fully-shard", "full-shard", "hsdp", "hybrid-shard"),
     "kv-cache": ("kv",),
@@ -70,13 +71,13 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "ring-ulysses": ("usp", "2d-attention"),
     "rope-context": ("rope",),
     "sequence-parallel": ("sp", "序列并行"),
-    "sharded-optimizer": ("zero-redundancy-optimizer", "zero-1-optimizer"),
     "step-profile": ("profile", "profiler"),
     "sync-batchnorm": ("sync-bn", "batchnorm"),
     "tensor-parallel": ("megatron", "张量并行"),
     "ulysses": ("deepspeed-ulysses",),
     "varlen": ("packing", "cu-seqlens"),
     "window-attention": ("sliding-window", "swa"),
+    "zero-steps": ("sharded-optimizer", "zero-redundancy-optimizer", "zero-1-optimizer"),
 }
 
 

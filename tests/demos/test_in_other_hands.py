@@ -45,10 +45,10 @@ def ddp_in_buckets(module: Any, cap: int) -> tuple[Any, Callable[[], None]]:
     return replica, replica.finish
 
 
-def sharded_optimizer(params: Any, kind: Any, **options: Any) -> Any:
-    from sharded_optimizer import ShardedOptimizer
+def zero_optimizer(params: Any, kind: Any, stage: int, **options: Any) -> Any:
+    from zero_steps import ZeroOptimizer
 
-    return ShardedOptimizer(params, kind, **options)
+    return ZeroOptimizer(params, kind, stage, **options)
 
 
 def test_an_adapter_is_three_lines_at_most() -> None:
@@ -298,7 +298,7 @@ def test_a_weight_that_had_no_gradient_is_said(wrapper: str) -> None:
 
 
 def shards(dtype: str) -> dict[str, list[Any]]:
-    """Sharded, and in buckets or not: how far from one process, and how much state there is."""
+    """At each stage and in small buckets: how far from one process, and how much state there is."""
     from _bench import everyone, rank, ranks
 
     import torch
@@ -310,18 +310,21 @@ def shards(dtype: str) -> dict[str, list[Any]]:
         alone = network(seed=0, dtype=kind)
         plain = optimizer(learning(alone), **options)
         truth = trained(alone, plain, batches.flatten(1, 2), lambda: None)
-        for name in ("after backward", "buckets of 200 bytes"):
-            module = network(seed=rank(), dtype=kind)
-            replica, ready = WRAPPERS[name](module)
-            updates = sharded_optimizer(module.parameters(), optimizer, **options)
-            ours = trained(replica, updates, batches[:, rank()], ready)
-            held = [everyone(float(numbers(each))).sum().item() for each in (updates.local, plain)]
-            found[f"{name}, {which}"] = [(ours - truth).abs().max().item(), *held]
+        for stage, bucket in ((1, 10**6), (2, 10**6), (2, 30)):
+            module = network(seed=rank(), dtype=kind)  # only rank 0 begins as one process does
+            updates = zero_optimizer(
+                module.parameters(), optimizer, stage, bucket=bucket, **options
+            )
+            ours = trained(module, updates, batches[:, rank()], lambda: None)
+            off = (ours - truth).abs().max().item()
+            held = everyone(float(numbers(updates.local))).sum().item()
+            found[f"stage {stage}, {bucket}, {which}"] = [off, held, float(numbers(plain))]
     return found
 
 
 def numbers(optimizer: Any) -> int:
-    return sum(value.numel() for kept in optimizer.state.values() for value in kept.values())
+    values = [value for kept in optimizer.state.values() for value in kept.values()]
+    return sum(value.numel() for value in values if value.dim())  # counts of steps apart
 
 
 @pytest.mark.parametrize(("ranks", "dtype"), [(2, "float64"), (3, "float64"), (2, "float32")])
@@ -329,7 +332,7 @@ def test_a_sharded_optimizer_ends_as_a_whole_one_does(ranks: int, dtype: str) ->
     for found in on_ranks(ranks, shards, dtype):
         for name, (off, kept, whole) in found.items():
             assert off < (1e-12 if dtype == "float64" else 1e-5), name
-            assert kept * ranks == whole, name  # `whole` is what all of them would keep
+            assert whole <= kept < 1.2 * whole, name  # each number once, and some padding
 
 
 def groups() -> list[float]:
@@ -350,14 +353,48 @@ def groups() -> list[float]:
         return torch.cat([weight.detach().flatten() for weight in module.parameters()])
 
     def sharded(params: Any, **options: Any) -> Any:
-        return sharded_optimizer(params, torch.optim.AdamW, **options)
+        return zero_optimizer(params, torch.optim.AdamW, stage=1, **options)
 
     off = run(network(0), sharded) - run(network(0), torch.optim.AdamW)
     return [rank(), off.abs().max().item()]
 
 
 def test_groups_keep_options_of_their_own_and_a_schedule_reaches_them() -> None:
-    assert on_ranks(3, groups) == [[0, 0.0], [1, 0.0], [2, 0.0]]
+    assert all(off < 1e-12 for _, off in on_ranks(3, groups))
+
+
+def short_weights(stage: int) -> list[float]:
+    """bf16 weights under Adam, with fp32 ones cut over the ranks: from fp32 ones kept whole."""
+    from _bench import all_reduce, rank, ranks
+
+    import torch
+
+    torch.manual_seed(5)
+    ours = [torch.randn(*size).bfloat16().requires_grad_() for size in ((5, 7), (3,), (1,))]
+    masters = [weight.detach().float().requires_grad_() for weight in ours]
+    updates = zero_optimizer(ours, torch.optim.AdamW, stage, lr=1e-3)
+    truth = torch.optim.AdamW(masters, lr=1e-3)
+    for step in range(20):
+        torch.manual_seed(100 * step + rank())
+        slopes = [torch.randn(weight.shape).bfloat16() for weight in ours]
+        sum((w * slope).sum() for w, slope in zip(ours, slopes, strict=True)).backward()  # pyright: ignore
+        for master, slope in zip(masters, slopes, strict=True):
+            master.grad = all_reduce(slope.float()) / ranks()
+        updates.step()
+        truth.step()
+    pairs = list(zip(ours, masters, strict=True))
+    off = max((w.float() - m.bfloat16().float()).abs().max().item() for w, m in pairs)
+    held = torch.cat([shard.detach() for bucket in updates.buckets for shard in [bucket.shard]])
+    moved = max((m - m.bfloat16().float()).abs().max().item() for m in masters)
+    return [off, moved, float(held.dtype == torch.float32)]
+
+
+@pytest.mark.parametrize("stage", [1, 2])
+def test_short_weights_have_fp32_ones_behind_them(stage: int) -> None:
+    for off, moved, wide in on_ranks(3, short_weights, stage):
+        assert off <= 2**-7  # where a sum was rounded otherwise, one place of bf16 at most
+        assert moved > 0
+        assert wide == 1
 
 
 def a_transposed_sum(rows: int) -> list[float]:
