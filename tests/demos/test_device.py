@@ -19,6 +19,7 @@ from quizkit.paths import DEMOS
 pytestmark = pytest.mark.demo
 
 ON_THE_HOST = {
+    "allocator": "writes down what tensors on the meta device take, and has none with numbers",
     "async-read": "looks at a tensor while gloo is adding to it: in host memory, where one can",
     "deadlock": "is about who waits in which call: its numbers are tokens for gloo",
     "step-profile": "profiles the CPU beside gloo's threads; a GPU's streams are another trace",
