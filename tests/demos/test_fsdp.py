@@ -1,4 +1,4 @@
-"""Units gathered and freed: against one process, the closed forms, and torch's fully_shard."""
+"""Units gathered and freed: against one process, the closed forms, and both of torch's FSDPs."""
 
 from typing import Any
 
@@ -253,3 +253,60 @@ def twice(dtypes: bool) -> float:
 @pytest.mark.parametrize("dtypes", [False, True])
 def test_a_unit_may_run_twice_and_hold_two_dtypes(dtypes: bool) -> None:
     assert max(on_ranks(3, twice, dtypes)) < (1e-6 if dtypes else 1e-12)
+
+
+def plain(seed: int) -> Any:
+    """A model of odd sizes that FSDP1 takes on CPU: one dtype, nothing tied, nothing frozen."""
+    import torch
+    from torch import nn
+
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 7), nn.Linear(7, 3)).double()
+
+
+def beside_fsdp1(how: str) -> float:
+    """The largest difference of a gradient from FSDP1's, as rows of all weights."""
+    from _bench import max_error, rank, ranks, ring_gather
+
+    import torch
+    import torch.distributed as dist
+    from fsdp import Plan, Sharded
+    from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy
+
+    everybody, me = [*range(ranks())], [rank()]
+    plan, strategy = {
+        "full": (Plan(everybody, me, False), ShardingStrategy.FULL_SHARD),
+        "grad_op": (Plan(everybody, me, True), ShardingStrategy.SHARD_GRAD_OP),
+        "none": (Plan(me, everybody, False), ShardingStrategy.NO_SHARD),
+    }[how]
+    batches = torch.randn(ranks(), 3, 5, dtype=torch.float64)
+
+    def loss(model: Any) -> Any:
+        return model(batches[rank()]).square().mean()
+
+    model = plain(0)
+    sharded = Sharded(model, [*model], plan)
+    loss(sharded).backward()
+    sharded.finish()
+    share = {whole: shard for unit in sharded.units for whole, shard in unit.pairs}
+    ours = [
+        ring_gather(share[whole].grad, group=plan.group)[: whole.numel()]
+        for whole in model.parameters()
+    ]
+    theirs = FullyShardedDataParallel(
+        plain(0), sharding_strategy=strategy, device_id=torch.device("cpu")
+    )
+    loss(theirs).backward()
+    (row,) = theirs.parameters()  # one unit, one flat row
+    flat: Any = row.grad
+    if how != "none":
+        parts = [torch.empty_like(flat) for _ in everybody]
+        dist.all_gather(parts, flat)
+        flat = torch.cat(parts)
+    mine = torch.cat(ours)
+    return max_error(mine, flat.flatten()[: len(mine)])
+
+
+@pytest.mark.parametrize("how", ["full", "grad_op", "none"])
+def test_gradients_are_those_of_fsdp1(how: str) -> None:
+    assert max(on_ranks(2, beside_fsdp1, how)) < 1e-12
