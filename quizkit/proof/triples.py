@@ -53,6 +53,12 @@ def _memory(zero: int, figure: str, metric: str) -> Triple:
     return Triple("memory", inputs, figure, "", "model-states", 4, {}, f"{metric}_{zero}[0]")
 
 
+def _fsdp(inputs: dict[str, Value], figure: str, measured: str) -> Triple:
+    """Four layers of 156 weights on 4 ranks; an element has 8 bytes there, 4 in the sheet."""
+    model: dict[str, Value] = {"params": 624, "weight_dtype": "fp32", "master": False, "zero": 3}
+    return Triple("memory", {**model, **inputs}, figure, "", "fsdp", 4, {}, f"({measured}) / 2")
+
+
 def _activations(recompute: str, sp: bool) -> Triple:
     inputs: dict[str, Value] = {**_LAYER, "layers": 1, "tp": 4, "sp": sp, "recompute": recompute}
     inputs["flash"] = False  # the demo keeps scores, as the paper's layer does
@@ -87,7 +93,16 @@ TRIPLES: tuple[Triple, ...] = (
     _memory(1, "optimizer_bytes", "optimizer_bytes"),
     _memory(2, "gradients_bytes", "gradients_bytes"),
     _memory(3, "weights_bytes", "weights_bytes"),
+    _fsdp({"dp": 4}, "weights_bytes", "weights_idle_full[0]"),
+    _fsdp({"dp": 2, "cp": 2}, "weights_bytes", "weights_idle_full[0]"),
+    _fsdp({"dp": 4, "shard": 2}, "weights_bytes", "weights_idle_hybrid[0]"),
+    _fsdp({"dp": 4, "unit": 156, "prefetch": 0}, "gathered_bytes",
+          "weights_peak_full[0] - weights_idle_full[0]"),
     *(_activations(kind, sp) for kind in ("none", "selective", "full") for sp in (False, True)),
+    # Two layers, and 8 bytes an element where the sheet has 4.
+    Triple("activations", {"hidden": 16, "heads": 2, "seq": 96, "cp": 4, "dropout": False,
+                           "dtype": "fp32"}, "mlp_bytes", "", "cp-activations", 4, {},
+           "kept_mlp[0] / 4"),
     *_pipeline("gpipe", "closed_makespan", "makespan", "makespan_gpipe"),
     *_pipeline("1f1b", "closed_makespan", "makespan", "makespan_1f1b"),
     *_pipeline("gpipe", "closed_bubble_over_ideal", "bubble_over_ideal", "overhead_gpipe"),
