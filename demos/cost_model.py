@@ -12,7 +12,8 @@ The trick
 
     On the virtual clock a message keeps both of its ends busy for --alpha + --beta times bytes, and
     nobody has to share, so that model and measurement must agree to the last digit. On real
-    machines messages that are under way at once share cores and links: see cost-measured.
+    machines messages that are under way at once share cores and links, and a line fitted on a
+    ping-pong says too little.
 
 Watch
     payload_bytes (shared, bytes)    each rank brings to the sum
