@@ -66,6 +66,7 @@ WORDS: Words = {
     "would_agree": {"zh": "若成立应一致，实测{value}", "en": "would agree, {value}"},
     "would_differ": {"zh": "若成立应不同，实测{value}", "en": "would differ, {value}"},
     # A second measurement, which the one above it is held against.
+    "compared": {"zh": "{one}，{other}", "en": "{one}, {other}"},
     "than_less": {"zh": "小于 {value}", "en": "less than {value}"},
     "than_more": {"zh": "大于 {value}", "en": "more than {value}"},
     "than_same": {"zh": "等于 {value}", "en": "the same as {value}"},

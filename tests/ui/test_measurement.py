@@ -1,11 +1,13 @@
 """A measurement in words: no bound of a formula, no unit that does not fit, nothing cut in two."""
 
+import re
+
 import pytest
 
 from quizkit.lab.catalogue import catalogue
 from quizkit.proof.facts import Fact
 from quizkit.ui.proof.agreement import fitted
-from quizkit.ui.proof.measurement import told
+from quizkit.ui.proof.measurement import all_told, told
 from quizkit.ui.screens.demo_words import demo_words
 from quizkit.words import Lang
 
@@ -47,6 +49,26 @@ def sentence(demo: str, fact: Fact, holds: bool, lang: Lang) -> str:
 def test_a_measurement_is_a_sentence(demo: str, fact: Fact, holds: bool, begins: tuple[str, str]):
     for lang, begin in zip(("en", "zh"), begins, strict=True):
         assert sentence(demo, fact, holds, lang).startswith(begin)
+
+
+@pytest.mark.parametrize(
+    ("demo", "facts", "lines"),
+    [
+        ("flash", [Fact("traffic_v2", 8), Fact("traffic_v1", 10, than="less"), Fact("seq", 1)],
+         ("8 elements.*, less than 10 elements.*\n1", "8 个元素：.*，小于 10 个元素：.*\n1")),
+        ("pipeline",
+         [Fact("peak_live_1f1b", 4, "max"), Fact("peak_live_1f1b", 4, "rank", than="same")],
+         (r"4 micro-batches \(most of any rank\), the same as 4 micro-batches \(rank 0\)",
+          "4 个 micro-batch（各 rank 里最大），等于 4 个 micro-batch（rank 0）：1F1B")),
+    ],
+)  # fmt: skip
+def test_two_measurements_held_against_each_other_share_a_line(
+    demo: str, facts: list[Fact], lines: tuple[str, str]
+):
+    for lang, expected in zip(("en", "zh"), lines, strict=True):
+        found = all_told(facts, True, DEMOS[demo], demo_words(DEMOS[demo], lang), lang)
+        assert len(found) == len(facts) - 1
+        assert re.match(expected, "\n".join(found)), found
 
 
 def test_no_sentence_reads_as_a_check():

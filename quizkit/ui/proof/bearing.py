@@ -12,7 +12,7 @@ from quizkit.proof.judge import BoundRun, Judged, scope
 from quizkit.proof.setting import Bindings
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
-from quizkit.ui.proof.measurement import told
+from quizkit.ui.proof.measurement import all_told
 from quizkit.ui.screens.demo_words import demo_words
 from quizkit.ui.screens.parts import bracketed
 from quizkit.words import Lang, say
@@ -77,7 +77,7 @@ def sentences(
     words = demo_words(proof.demo, lang)
     holds = bool(judged.truths) and judged.truths[-1] == "true"
     found = facts(judged.claim.tree, world, metrics)
-    return tuple(told(fact, holds, proof.demo, words, lang) for fact in found[:most])
+    return all_told(found[:most], holds, proof.demo, words, lang)
 
 
 def where(other: ProofView, proof: ProofView, lang: Lang) -> str:

@@ -115,6 +115,22 @@ class _Unit:
         return number(value).replace(",", "") if float(value).is_integer() else f"{value:.4g}"
 
 
+def all_told(
+    facts: Sequence[Fact], holds: bool, demo: Demo, words: DemoWords, lang: Lang
+) -> tuple[str, ...]:
+    """Tell each fact in a line; what is held against the one before it stands in that one's."""
+    lines: list[str] = []
+    for before, fact in zip([None, *facts], facts, strict=False):
+        line = told(fact, holds, demo, words, lang)
+        if before and fact.than:
+            one = lines.pop()
+            if before.metric == fact.metric:  # what it is stands once
+                one = _valued(before, _unit(demo.watch.get(before.metric)), lang)
+            line = say("glance.compared", lang, one=one, other=line)
+        lines.append(line)
+    return tuple(lines)
+
+
 def told(fact: Fact, holds: bool, demo: Demo, words: DemoWords, lang: Lang) -> str:
     """Tell a fact, its value first, as the rest may be cut: `8,704 B sent by each rank`; or what
     it would be if so, and was: `would be 2,176 B, was 8,704 B: sent by each rank`.
@@ -131,10 +147,9 @@ def told(fact: Fact, holds: bool, demo: Demo, words: DemoWords, lang: Lang) -> s
     noun = next((word for word in _NOUNS if word in fact.metric), watch.unit if watch else "")
     if goes_on and fails and noun in _COUNTED - {"share"}:
         unit = _Unit("count", unit.shared)  # the noun stands with the words
-    value = unit.write(fact.value, lang)
+    value = _valued(fact, unit, lang)
     if fact.value == -1 and unit.name in ("index", "rank"):
         return f"{value}{colon(lang)}{what}"
-    value = _of(value, fact, unit, lang)
     if fact.than:
         value = say(f"glance.than_{fact.than}", lang, value=value)
     if fails:
@@ -154,10 +169,12 @@ def _unit(watch: Watch | None) -> _Unit:
     return _Unit("relative" if relative else watch.unit, watch.shared)
 
 
-def _of(value: str, fact: Fact, unit: _Unit, lang: Lang) -> str:
-    """Add which of several values it is. Of differences the largest is meant unless it is said."""
+def _valued(fact: Fact, unit: _Unit, lang: Lang) -> str:
+    """Write the value, and which of several it is; of differences the largest needs no word."""
+    value = unit.write(fact.value, lang)
     apart = unit.name in ("difference", "relative")
-    if not fact.of or (fact.of == "max" and apart):
+    none = fact.value == -1 and unit.name in ("index", "rank")
+    if none or not fact.of or (fact.of == "max" and apart):
         return value
     if fact.of == "rank":
         key = "place" if unit.shared else "rank"
