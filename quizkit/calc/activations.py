@@ -169,10 +169,18 @@ def embedding_bytes(
     )
 
 
-@figure("bytes", f"{PAPER}, section 4.3: 4sbv; in chunks of tokens, {LIGER}")
+@figure("bytes", f"{PAPER}, section 4.3: 4sbv; {LIGER}: in chunks of tokens none is kept")
 def logits_bytes(seq_per_rank: int, batch: int, vocab: int, tp: int, loss_chunks: int) -> int:
-    """The fp32 logits that are alive at once: those of one chunk of a micro-batch's tokens."""
-    return share(4 * seq_per_rank * batch * vocab, tp * loss_chunks)
+    """The fp32 log-softmax that the loss keeps; a loss in chunks keeps none."""
+    return 4 * seq_per_rank * batch * vocab // tp if loss_chunks == 1 else 0
+
+
+@figure("bytes", "counted of torch 2.13's cross entropy, logits in bf16 or fp32: 12 bytes each")
+def loss_peak_bytes(
+    seq_per_rank: int, batch: int, vocab: int, tp: int, loss_chunks: int
+) -> int | None:
+    """What is alive at the loss for a moment, 12 bytes a logit of one chunk; in no total here."""
+    return share(12 * seq_per_rank * batch * vocab, tp * loss_chunks) if vocab else None
 
 
 @figure("bytes", f"{PAPER}, section 4.3: 4sbh(1 + v/h)")
@@ -291,6 +299,7 @@ SHEET = Calculator(
         first_stage_chunks,
         embedding_bytes,
         logits_bytes,
+        loss_peak_bytes,
         output_bytes,
         first_stage_bytes,
         last_stage_bytes,

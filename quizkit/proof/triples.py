@@ -103,6 +103,13 @@ TRIPLES: tuple[Triple, ...] = (
     Triple("activations", {"hidden": 16, "heads": 2, "seq": 96, "cp": 4, "dropout": False,
                            "dtype": "fp32"}, "mlp_bytes", "", "cp-activations", 4, {},
            "kept_mlp[0] / 4"),
+    # The demo keeps the mean's divisor as well.
+    Triple("activations", {"hidden": 16, "heads": 1, "seq": 256, "vocab": 1000}, "logits_bytes",
+           "", "chunked-loss", 1, {}, "kept_whole - 16"),
+    Triple("activations", {"hidden": 16, "heads": 1, "seq": 256, "vocab": 1000},
+           "loss_peak_bytes", "", "chunked-loss", 1, {}, "peak_whole - 8"),
+    Triple("memory", {"params": 2304, "dp": 2, "zero": 2, "offload": True}, "moved_bytes", "",
+           "offload", 2, {}, "up_states[0] + down_states[0]"),
     *_pipeline("gpipe", "closed_makespan", "makespan", "makespan_gpipe"),
     *_pipeline("1f1b", "closed_makespan", "makespan", "makespan_1f1b"),
     *_pipeline("gpipe", "closed_bubble_over_ideal", "bubble_over_ideal", "overhead_gpipe"),

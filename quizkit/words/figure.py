@@ -80,8 +80,12 @@ WORDS: Words = {
         "en": "tokens of a sequence per rank",
     },
     "activations_logits_bytes": {
-        "zh": "最后一个 stage：同时存在的 fp32 logits",
-        "en": "last stage: fp32 logits alive at once",
+        "zh": "最后一个 stage：loss 留给反向的 fp32 log-softmax（分块算就不留）",
+        "en": "last stage: the fp32 log-softmax the loss keeps (none if in chunks)",
+    },
+    "activations_loss_peak_bytes": {
+        "zh": "算 loss 那一刻：一块 logits 每个 12 字节（不计入其他各项）",
+        "en": "for a moment at the loss: 12 bytes a logit of one chunk (in no other number)",
     },
     "activations_sp_parts": {
         "zh": "TP 不切的部分被切成几份（序列并行时为 tp）",

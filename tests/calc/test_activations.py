@@ -216,12 +216,14 @@ def test_context_parallelism_cuts_what_a_layer_keeps(flash: bool):
     assert kept(**sizes, cp=4, tp=4, sp=True)["norm_bytes"] * 16 == whole["norm_bytes"]
 
 
-def test_logits_in_chunks_are_alive_a_chunk_at_a_time():
+def test_a_loss_in_chunks_keeps_no_logits_and_peaks_a_chunk_at_a_time():
     sizes = {"hidden": 64, "heads": 8, "seq": 16, "batch": 3, "vocab": 128, "tp": 4}
     whole, chunked = kept(**sizes), kept(**sizes, loss_chunks=5)
     assert whole["logits_bytes"] == 4 * 16 * 3 * 128 // 4
-    assert chunked["logits_bytes"] == 1229  # a fifth of 6144, rounded up
-    assert whole["output_bytes"] - chunked["output_bytes"] == 6144 - 1229
+    assert whole["output_bytes"] - chunked["output_bytes"] == 6144
+    assert whole["loss_peak_bytes"] == 3 * 6144
+    assert chunked["loss_peak_bytes"] == 3687  # a fifth, rounded up
+    assert "loss_peak_bytes" not in kept(heads=8, hidden=64)
 
 
 def test_without_dropout_there_is_no_mask_and_softmax_is_kept_once():
