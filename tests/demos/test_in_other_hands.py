@@ -51,13 +51,19 @@ def zero_optimizer(params: Any, kind: Any, stage: int, **options: Any) -> Any:
     return ZeroOptimizer(params, kind, stage, **options)
 
 
+def chunked_loss() -> Any:
+    from chunked_loss import ChunkedLoss
+
+    return ChunkedLoss
+
+
 def test_an_adapter_is_three_lines_at_most() -> None:
     tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     adapters = list(
         itertools.takewhile(lambda f: f.name != "test_an_adapter_is_three_lines_at_most", functions)
     )
-    assert len(adapters) == 5
+    assert len(adapters) == 6
     for adapter in adapters:
         lines = [node for node in ast.walk(adapter) if isinstance(node, ast.stmt)][1:]
         assert len(lines) <= 3, adapter.name
@@ -150,6 +156,38 @@ def test_attention_passes_torchs_own_check_of_gradients() -> None:
         return torch.randn(2, tokens, 3, dtype=torch.float64, requires_grad=True)
 
     assert torch.autograd.gradcheck(apply, (drawn(5), drawn(7), drawn(7)))
+
+
+# A loss in chunks.
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_a_loss_in_chunks_takes_leading_dimensions_and_dtypes(dtype: str) -> None:
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    torch.manual_seed(0)
+    kind = getattr(torch, dtype)
+    x, head = torch.randn(2, 3, 5, 7), torch.randn(11, 7)
+    targets = torch.randint(11, (2, 3, 5))
+    targets[0, 1] = -100
+    truth_x, truth_head = (t.to(kind).double().requires_grad_() for t in (x, head))
+    truth = cross_entropy((truth_x @ truth_head.T).flatten(0, -2), targets.flatten())
+    (truth * 3).backward()
+    ours_x, ours_head = (t.to(kind).requires_grad_() for t in (x, head))
+    loss = chunked_loss().apply(ours_x, ours_head, targets, 4)
+    assert loss.dtype == (torch.float32 if kind == torch.bfloat16 else kind)
+    (loss * 3).backward()
+    close = {"float64": 1e-13, "float32": 1e-6, "bfloat16": 0.02}[dtype]
+    assert abs(loss.item() - truth.item()) < close
+    for ours, exact in ((ours_x, truth_x), (ours_head, truth_head)):
+        assert ours.grad is not None
+        assert exact.grad is not None
+        assert ours.grad.dtype == kind
+        assert ours.grad.shape == exact.shape
+        assert (ours.grad.double() - exact.grad).abs().max() < close
+    with pytest.raises(RuntimeError):
+        loss.backward()
 
 
 # Data parallelism.
