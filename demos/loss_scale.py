@@ -58,7 +58,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 from torch.nn.utils import clip_grad_norm_
 
-TOPIC = "optim"
+TOPIC = "precision"
 RATE, OUTPUTS, INPUTS = 0.1, 8, 6
 Batch = list[tuple[Tensor, Tensor]]  # inputs and targets of each rank
 
