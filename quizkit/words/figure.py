@@ -436,11 +436,11 @@ WORDS: Words = {
         "en": "bubble as a share of the step",
     },
     "pipeline_peak_live": {
-        "zh": "各 rank 激活值峰值（按一段计的 micro-batch 数）",
+        "zh": "各 rank 的激活峰值（几份，1 份 = 1 个 micro-batch 过 1 段）",
         "en": "peak live activations of each rank (micro-batches of one chunk)",
     },
     "pipeline_peak_live_whole": {
-        "zh": "各 rank 激活值峰值（按 1/p 个模型计）",
+        "zh": "各 rank 的激活峰值（几份，1 份 = 1 个 micro-batch 过 1/p 个模型）",
         "en": "peak live activations of each rank (micro-batches of 1/p of the model)",
     },
     "pipeline_messages": {
@@ -476,7 +476,7 @@ WORDS: Words = {
         "en": "bubble as a share of the step, by formula",
     },
     "pipeline_closed_peak_live": {
-        "zh": "各 rank 激活值峰值（公式）",
+        "zh": "各 rank 的激活峰值（公式）",
         "en": "peak live activations of each rank, by formula",
     },
 }
