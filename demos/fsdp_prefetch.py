@@ -16,6 +16,11 @@ Watch
     exposed_0 (shared, ticks)   of a step in which nothing is computed, each gather at its turn
     exposed_1 (shared, ticks)   of a step in which nothing is computed, one unit ahead
     exposed_2 (shared, ticks)   of a step in which nothing is computed, two units ahead
+    turn_forward (shared, index)  turn of a unit's forward; 0 is its first gather
+    turn_free (shared, index)   turn in which its whole weights are freed, the first time
+    turn_again (shared, index)  turn of its second gather
+    turn_backward (shared, index)  turn of its backward
+    turn_scatter (shared, index)  turn of its reduce-scatter, the second freeing not counted
     unit_bytes (shared, bytes)  of the whole weights of a unit
     peak_0 (bytes)              of whole weights, most at once, each gather at its turn
     peak_1 (bytes)              of whole weights, most at once, one unit ahead
@@ -33,7 +38,7 @@ from _bench import device, exchange, max_error, rank, ranks, virtual_clock
 
 import torch
 
-TOPIC = "zero"
+TOPIC = "fsdp"
 
 
 class Lane:
@@ -74,15 +79,16 @@ def swap(pieces, name):
 
 
 def step(shards, x, slope, depth, clock, times):
-    """Forward and backward through all units: gradients' shards, and the peak of whole weights."""
+    """Forward and backward: gradients' shards, the peak of whole weights, what came in turn."""
     lane, units = Lane(clock), range(len(shards))
-    inputs, found, peak = [x], {}, 0
+    inputs, found, peak, turns = [x], {}, 0, []
     for kind, order in (("F", [*units]), ("B", [*units][::-1])):
         whole = {}  # of each unit that is asked for: its weights, and when they are there
         for turn, unit in enumerate(order):
             for ahead in order[turn : turn + depth + 1]:
                 if ahead not in whole:
                     whole[ahead] = lane.run(gather, shards[ahead], f"G{ahead}")
+                    turns.append(("gather", ahead))
             peak = max(peak, sum(weight.nbytes for weight, _ in whole.values()))
             weight, there = whole[unit]
             clock.now = max(clock.now, there)
@@ -92,10 +98,12 @@ def step(shards, x, slope, depth, clock, times):
                 slope, gradient = unit_backward(inputs[unit], weight, slope)
             clock.spend(times[kind], f"{kind}{unit}")
             del whole[unit]  # freed
+            turns += [(kind, unit), ("free", unit)]
             if kind == "B":
                 found[unit], _ = lane.run(scatter_sum, gradient, f"R{unit}")
+                turns.append(("scatter", unit))
     clock.now = max(clock.now, lane.free)  # the update needs the last gradient
-    return [found[unit] for unit in units], peak
+    return [found[unit] for unit in units], peak, turns
 
 
 def unit_forward(x, weight):
@@ -143,12 +151,13 @@ def main(
         "R": "shard of unit {}'s gradient",
     }
     times = {"F": forward_time, "B": backward_time}
-    exposed, peaks, errors = [], [], []
+    exposed, peaks, errors, life = [], [], [], []
     for depth in range(3):
         with virtual_clock(f"{depth} ahead", gather_time, **letters) as clock:
-            gradients, peak = step(shards, x[rank()], slope[rank()], depth, clock, times)
+            gradients, peak, turns = step(shards, x[rank()], slope[rank()], depth, clock, times)
             # The same costs added in another order may differ in a float's last digit.
             exposed.append(round(clock.makespan() - computing, 9))
+        life = life or [what for what, unit in turns if unit == units // 2]
         errors.append(max_error(torch.stack(gradients), truth))
         peaks.append(peak)
         check(f"{depth} ahead: gradients equal one process", errors[-1], "<", 1e-12)
@@ -161,6 +170,11 @@ def main(
     return {
         "computing": shared(clocked(computing)),
         **{f"exposed_{depth}": shared(clocked(exposed[depth])) for depth in range(3)},
+        "turn_forward": shared(counted(life.index("F"))),
+        "turn_free": shared(counted(life.index("free"))),
+        "turn_again": shared(counted(life.index("gather", 1))),
+        "turn_backward": shared(counted(life.index("B"))),
+        "turn_scatter": shared(counted(life.index("scatter") - 1)),
         "unit_bytes": shared(counted(size * 8)),
         **{f"peak_{depth}": counted(peaks[depth]) for depth in range(3)},
         "gradient_error": compared(max(errors)),

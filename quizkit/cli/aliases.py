@@ -22,6 +22,7 @@ TOPICS: Mapping[str, Sequence[str]] = {
     "debug": ("debugging", "hang", "nan", "调试", "排错", "排查"),
     "dp": ("ddp", "data-parallel", "data-parallelism", "数据并行"),
     "flops": ("mfu", "算力"),
+    "fsdp": ("fsdp-2", "fully-shard", "hsdp", "hybrid-shard", "full-shard"),
     "inference": ("serving", "decode", "kv-cache", "推理"),
     "memory": ("oom", "vram", "activations", "显存"),
     "optim": ("optimizer", "adam", "优化器"),
@@ -38,7 +39,7 @@ TOPICS: Mapping[str, Sequence[str]] = {
         *("tensor-parallel", "tensor-parallelism", "megatron", "sp", "sequence-parallel"),
         *("张量并行", "序列并行"),
     ),
-    "zero": ("zero-1", "zero-2", "zero-3", "fsdp", "fsdp-2", "deepspeed", "分片"),
+    "zero": ("zero-1", "zero-2", "zero-3", "deepspeed", "分片"),
 }
 
 DEMOS: Mapping[str, Sequence[str]] = {
@@ -56,8 +57,9 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "deadlock": ("hang", "死锁"),
     "chunked-loss": ("linear-cross-entropy", "fused-linear-cross-entropy", "cut-cross-entropy"),
     "flash": ("flash-attention", "flash-attn", "flash-attention-2"),
-    "fsdp": ("fsdp-2", "fully-shard", "full-shard", "hsdp", "hybrid-shard"),
     "formats": ("bf16", "fp16", "fp8", "e4m3"),
+    "fsdp": ("full-shard", "hsdp", "hybrid-shard"),
+    "fully-shard": ("fsdp-2",),
     "kv-cache": ("kv",),
     "loss-scale": ("loss-scaling", "grad-scaler"),
     "model-states": ("zero", "zero-1", "zero-2", "zero-3", "deepspeed"),

@@ -59,7 +59,7 @@ def test_its_own_name_comes_first_then_its_spellings_then_other_names():
 @pytest.mark.parametrize(
     ("typed", "topic"),
     [
-        *(("ddp", "dp"), ("fsdp", "zero"), ("zero3", "zero"), ("ZeRO-3", "zero"), ("nccl", "comm")),
+        *(("ddp", "dp"), ("hsdp", "fsdp"), ("zero3", "zero"), ("ZeRO-3", "zero"), ("nccl", "comm")),
         *(("流水线", "pp"), ("张量并行", "tp"), ("Tensor Parallel", "tp"), ("数据并行", "dp")),
     ],
 )
