@@ -380,12 +380,12 @@ def tiles(allocator: Allocator) -> dict[str, Any]:
 
 
 BREAKS = {
-    "never-coalesces": Break(
-        old="            if other.free:\n",
-        new="            if False:\n",
+    "joins-one-side": Break(
+        old="for other in [*blocks[at + 1 : at + 2], *blocks[max(at - 1, 0) : at]]:",
+        new="for other in blocks[max(at - 1, 0) : at]:",
         expect="free neighbours are one block",
         ranks=1,
-        source="home-made pools that keep a list of sizes: what was cut stays cut",
+        source="home-made pools that look back and not ahead: the freed block's next stays apart",
     ),
     "graph-kept": Break(
         old="    with torch.no_grad():\n        for number",

@@ -104,7 +104,7 @@ def test_small_sizes(run: Run, ranks: int, args: dict[str, int]) -> None:
 
 
 def test_what_a_break_leaves_right(run: Run) -> None:
-    assert failed(run(1, "never-coalesces")) == ["free neighbours are one block"]
+    assert failed(run(1, "joins-one-side")) == ["free neighbours are one block"]
     report = run(1, "graph-kept")
     assert "Tried to allocate" in report["error"]["message"]
     assert report["timeline"]["events"][-1]["name"].startswith("largest")
