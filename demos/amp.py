@@ -6,20 +6,18 @@ The trick
     and so do their gradients (backward goes through the cast) and Adam's states.
 
     A weight that is used twice is cast once, and the copy is kept for backward. So the 16 bytes a
-    parameter stay, 2 come on top, and what shrinks is the activations kept for backward, to more
-    than half where norms keep an fp32 residual stream. Memory is halved by that only if activations
-    are nearly all of it.
+    parameter stay, 2 come on top, and what shrinks is the activations kept for backward: to more
+    than half, as norms keep an fp32 residual stream. So memory does not halve; it comes the nearer
+    to that, the more of it is activations.
 
     Pure bf16 halves weights, gradients and states too; demos/master_weights.py tells what that
-    loses, and demos/loss_scale.py of the scaler that fp16 takes. It wants fp32 gradients: those of
-    model.half() it refuses.
+    loses, and demos/loss_scale.py of the scaler that fp16 takes. torch's refuses fp16 gradients,
+    such as those of model.half().
 
     The lists of operations are those of the CPU. On a GPU autocast also takes softmax, norms, exp,
     log and sums to fp32.
 
 Watch
-    narrow (shared, calls, forward)     of operations whose result is bf16, under autocast
-    wide (shared, calls, forward)       of operations whose result is fp32, under autocast
     grad_error (shared, difference)     largest one of gradients from torch.autocast's
     weights_narrow (shared, tensors)    weights, gradients and Adam's states that are not fp32,
                                         under autocast
@@ -181,10 +179,7 @@ def main(
         for name, held in kept.items()
     }
     picture("staircase", "kept for backward", parts=["fp32", "bf16"], steps=steps, unit="bytes")
-    results = [dtype for _, dtype in seen.found]
     return {
-        "narrow": shared(counted(results.count(torch.bfloat16))),
-        "wide": shared(counted(results.count(torch.float32))),
         "grad_error": shared(compared(error, floor=1e-6)),
         "weights_narrow": shared(counted(narrow)),
         **{f"state_bytes{end}": shared(counted(total(state[way]))) for way, end in ENDS.items()},
