@@ -22,9 +22,9 @@ Watch
     turn_backward (shared, index)  turn of its backward
     turn_scatter (shared, index)  turn of its reduce-scatter, the second freeing not counted
     unit_bytes (shared, bytes)  of the whole weights of a unit
-    peak_0 (bytes)              of whole weights, most at once, each gather at its turn
-    peak_1 (bytes)              of whole weights, most at once, one unit ahead
-    peak_2 (bytes)              of whole weights, most at once, two units ahead
+    whole_peak_0 (bytes)              of whole weights, most at once, each gather at its turn
+    whole_peak_1 (bytes)              of whole weights, most at once, one unit ahead
+    whole_peak_2 (bytes)              of whole weights, most at once, two units ahead
     gradient_error (difference)  largest one of a gradient from one process, any depth
 
 Run
@@ -176,7 +176,7 @@ def main(
         "turn_backward": shared(counted(life.index("B"))),
         "turn_scatter": shared(counted(life.index("scatter") - 1)),
         "unit_bytes": shared(counted(size * 8)),
-        **{f"peak_{depth}": counted(peaks[depth]) for depth in range(3)},
+        **{f"whole_peak_{depth}": counted(peaks[depth]) for depth in range(3)},
         "gradient_error": compared(max(errors)),
     }
 

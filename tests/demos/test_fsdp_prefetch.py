@@ -26,7 +26,10 @@ def test_it_is_exact_and_one_ahead_hides_all_but_the_ends(
     assert measured["exposed_0"] == 3 * units * gather
     assert measured["exposed_1"] == measured["exposed_2"] == 3 * gather
     for depth in range(3):
-        assert measured[f"peak_{depth}"] == [min(depth + 1, units) * measured["unit_bytes"]] * ranks
+        assert (
+            measured[f"whole_peak_{depth}"]
+            == [min(depth + 1, units) * measured["unit_bytes"]] * ranks
+        )
 
 
 @pytest.mark.parametrize("gather", [0.0, 0.25, 1.0, 1.5, 4.0, 30.0])
@@ -52,7 +55,7 @@ def test_what_a_break_leaves_right(run: Run) -> None:
         assert not [check for check in failed(run(2, name)) if "process" in check]
     # Asked for early, waited for at once: as slow as at its turn, and it takes the room.
     measured = run(2, "waits-at-once")["metrics"]
-    assert measured["peak_1"] == run(2)["metrics"]["peak_1"]
+    assert measured["whole_peak_1"] == run(2)["metrics"]["whole_peak_1"]
     assert measured["exposed_1"] > run(2)["metrics"]["exposed_1"]
 
 
