@@ -25,8 +25,8 @@ Watch
     allocated_expandable (shared, bytes)  most allocated at once, lengths varied, expandable
     reserved_expandable (shared, bytes)   of all segments at the end, lengths varied, expandable
     steps_expandable (shared, steps)      done within --capacity, lengths varied, expandable
-    peak_1 (shared, bytes)          most allocated in step 1, every batch --longest
-    peak_2 (shared, bytes)          most allocated in step 2, every batch --longest
+    first_peak (shared, bytes)      most allocated in step 1, every batch --longest
+    second_peak (shared, bytes)     most allocated in step 2, every batch --longest
     resident_1 (shared, bytes)      allocated when step 1 begins: the weights
     resident_2 (shared, bytes)      allocated when step 2 begins: the optimizer's states as well
     retries (shared, count)         cache emptied within --capacity, lengths varied, so often
@@ -247,8 +247,8 @@ def main(
     one = alone.malloc(single)
     phases, left = roomy["padded"].phases, judge.phases[-2].at - judge.phases[-3].at
     counts |= {
-        "peak_1": max(phase.peak for phase in phases[1:4]),
-        "peak_2": max(phase.peak for phase in phases[4:7]),
+        "first_peak": max(phase.peak for phase in phases[1:4]),
+        "second_peak": max(phase.peak for phase in phases[4:7]),
         "resident_1": phases[1].at,
         "resident_2": phases[4].at,
         "retries": tight["varied"].allocator.retries,

@@ -87,7 +87,7 @@ def test_what_was_measured_at_the_defaults(run: Run) -> None:
     measured = report["metrics"]
     # Moments as large as the weights, twice; a rest of up to 1 MiB may go with each.
     assert 3 <= measured["resident_2"] / measured["resident_1"] < 3.1
-    assert measured["peak_2"] > measured["peak_1"] + measured["resident_1"]
+    assert measured["second_peak"] > measured["first_peak"] + measured["resident_1"]
     assert measured["left_trained"] == measured["left_judged"] == 512
     assert measured["left_graph"] > 100 * MIB
     assert measured["reserved_varied"] > 1.3 * measured["reserved_expandable"]
