@@ -18,22 +18,22 @@ The trick
     log and sums to fp32.
 
 Watch
-    grad_error (shared, difference)     largest one of gradients from torch.autocast's
-    weights_narrow (shared, tensors)    weights, gradients and Adam's states that are not fp32,
-                                        under autocast
-    state_bytes_fp32 (shared, bytes)    of weights, gradients and Adam's states in fp32
-    state_bytes (shared, bytes)         of weights, gradients and Adam's states under autocast,
-                                        copies apart
-    state_bytes_pure (shared, bytes)    of weights, gradients and Adam's states in pure bf16
-    copy_bytes (shared, bytes)          of the bf16 copies of weights that autocast makes
-    kept_bytes_fp32 (shared, bytes)     saved for backward in fp32, weights and targets apart
-    kept_bytes (shared, bytes)          saved for backward under autocast, weights, their copies and
-                                        targets apart
-    kept_bytes_pure (shared, bytes)     saved for backward in pure bf16, weights and targets apart
-    kept_wide_bytes (shared, bytes)     part of what is saved for backward under autocast that is
-                                        fp32
-    refused (shared, yes/no)            1 if torch's GradScaler refuses the gradients of a model in
-                                        fp16
+    grad_error (shared, difference)    largest one of gradients from torch.autocast's
+    weights_narrow (shared, tensors)   weights, gradients and Adam's states that are not fp32, under
+                                       autocast
+    states_bytes_fp32 (shared, bytes)  of weights, gradients and Adam's states in fp32
+    states_bytes (shared, bytes)       of weights, gradients and Adam's states under autocast,
+                                       copies apart
+    states_bytes_pure (shared, bytes)  of weights, gradients and Adam's states in pure bf16
+    copy_bytes (shared, bytes)         of the bf16 copies of weights that autocast makes
+    kept_bytes_fp32 (shared, bytes)    saved for backward in fp32, weights and targets apart
+    kept_bytes (shared, bytes)         saved for backward under autocast, weights, their copies and
+                                       targets apart
+    kept_bytes_pure (shared, bytes)    saved for backward in pure bf16, weights and targets apart
+    kept_wide_bytes (shared, bytes)    part of what is saved for backward under autocast that is
+                                       fp32
+    refused (shared, yes/no)           1 if torch's GradScaler refuses the gradients of a model in
+                                       fp16
 
 Run
     quizkit demo amp --gpus 1
@@ -182,7 +182,7 @@ def main(
     return {
         "grad_error": shared(compared(error, floor=1e-6)),
         "weights_narrow": shared(counted(narrow)),
-        **{f"state_bytes{end}": shared(counted(total(state[way]))) for way, end in ENDS.items()},
+        **{f"states_bytes{end}": shared(counted(total(state[way]))) for way, end in ENDS.items()},
         "copy_bytes": shared(counted(total(cast.casts))),
         **{f"kept_bytes{end}": shared(counted(total(kept[way]))) for way, end in ENDS.items()},
         "kept_wide_bytes": shared(counted(steps["autocast"][0])),

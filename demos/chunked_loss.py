@@ -12,33 +12,36 @@ The trick
     the whole batch. A mean of chunk means weighs a token of a chunk with few of them more.
 
 Watch
-    logits (shared, elements)             tokens x vocabulary
-    peak_whole (shared, bytes, both)      most alive at once, hidden states, head and targets apart,
-                                          all logits at once
-    peak_chunked (shared, bytes, both)    most alive at once, those apart, by chunks with gradients
-                                          made in forward
-    peak_recomputed (shared, bytes, both)  most alive at once, those apart, by chunks of which
-                                          backward makes the logits again
-    kept_whole (shared, bytes, forward)   of that, still alive when forward is done, all logits at
-                                          once
-    kept_chunked (shared, bytes, forward)  still alive when forward is done, gradients made in
-                                          forward
-    kept_recomputed (shared, bytes, forward)  still alive when forward is done, logits to be made
-                                          again
-    flops_whole (shared, FLOPs, both)     of matrix products, multiply-add 2, all logits at once
-    flops_chunked (shared, FLOPs, both)   of matrix products, gradients made in forward
-    flops_recomputed (shared, FLOPs, both)  of matrix products, logits made again in backward
-    counting (shared, tokens)             tokens that have a target
-    chunk_counting (shared, tokens)       of the first chunk, those that have a target
-    loss (shared, loss)                   mean over the tokens that have a target, by chunks
-    means_loss (shared, loss)             mean over chunks of their means: a trap
-    loss_error (shared, difference)       of the losses by chunks, largest from torch's
-                                          cross_entropy, fp64
-    x_grad_error (shared, difference)     of the gradients of hidden states, from whole logits, fp64
-    head_grad_error (shared, difference)  of the head's gradients, from whole logits, fp64
-    tied_grad_error (shared, difference)  of a table's that is the head too, from whole logits, fp64
-    torch_error (shared, difference)      loss and gradients, from torch's own linear_cross_entropy
-                                          in chunks, fp64
+    all_logits (shared, elements)                tokens x vocabulary
+    peak_whole (shared, bytes, both)             most alive at once, hidden states, head and targets
+                                                 apart, all logits at once
+    peak_chunked (shared, bytes, both)           most alive at once, those apart, by chunks with
+                                                 gradients made in forward
+    peak_recomputed (shared, bytes, both)        most alive at once, those apart, by chunks of which
+                                                 backward makes the logits again
+    kept_whole (shared, bytes, forward)          of that, still alive when forward is done, all
+                                                 logits at once
+    kept_chunked (shared, bytes, forward)        still alive when forward is done, gradients made in
+                                                 forward
+    kept_recomputed (shared, bytes, forward)     still alive when forward is done, logits to be made
+                                                 again
+    head_flops_whole (shared, FLOPs, both)       of matrix products, multiply-add 2, all logits at
+                                                 once
+    head_flops_chunked (shared, FLOPs, both)     of matrix products, gradients made in forward
+    head_flops_recomputed (shared, FLOPs, both)  of matrix products, logits made again in backward
+    counting (shared, tokens)                    tokens that have a target
+    chunk_counting (shared, tokens)              of the first chunk, those that have a target
+    mean_loss (shared, loss)                     mean over the tokens that have a target, by chunks
+    means_loss (shared, loss)                    mean over chunks of their means: a trap
+    loss_error (shared, difference)              of the losses by chunks, largest from torch's
+                                                 cross_entropy, fp64
+    x_grad_error (shared, difference)            of the gradients of hidden states, from whole
+                                                 logits, fp64
+    head_error (shared, difference)              of the head's gradients, from whole logits, fp64
+    tied_grad_error (shared, difference)         of a table's that is the head too, from whole
+                                                 logits, fp64
+    linear_ce_error (shared, difference)         loss and gradients, from torch's own
+                                                 linear_cross_entropy in chunks, fp64
 
 Run
     quizkit demo chunked-loss
@@ -172,22 +175,22 @@ def main(
     errors = {
         "loss_error": max(max_error(each[0], truth[0]) for each in found),
         "x_grad_error": max(max_error(each[1], truth[1]) for each in found),
-        "head_grad_error": max(max_error(each[2], truth[2]) for each in found),
+        "head_error": max(max_error(each[2], truth[2]) for each in found),
         "tied_grad_error": max(max_error(each, tied[0]) for each in tied[1:]),
-        "torch_error": max(map(max_error, truth, gradients(torchs_loss, *exact, chunk))),
+        "linear_ce_error": max(map(max_error, truth, gradients(torchs_loss, *exact, chunk))),
     }
     for name, error in errors.items():
         what = name.removesuffix("_error").replace("_", " ")
         check(f"{what} as from whole logits", error, "<", 1e-12)
     counts = targets != IGNORED
     return {
-        "logits": shared(counted(tokens * vocab)),
+        "all_logits": shared(counted(tokens * vocab)),
         **{f"peak_{name}": shared(counted(each.peak)) for name, each in seen.items()},
         **{f"kept_{name}": shared(counted(each.kept)) for name, each in seen.items()},
-        **{f"flops_{name}": shared(counted(each.flops)) for name, each in seen.items()},
+        **{f"head_flops_{name}": shared(counted(each.flops)) for name, each in seen.items()},
         "counting": shared(counted(counts.sum())),
         "chunk_counting": shared(counted(counts[:chunk].sum())),
-        "loss": shared(compared(found[0][0])),
+        "mean_loss": shared(compared(found[0][0])),
         "means_loss": shared(compared(means_loss(*exact, chunk))),
     } | {name: shared(compared(error)) for name, error in errors.items()}
 

@@ -17,8 +17,8 @@ Watch
     peak_full (shared, bytes)            held at once at the most, each layer a piece that runs
                                          again
     again_full (shared, ratio)           FLOPs run again over a forward's, each layer a piece
-    peak_root (shared, bytes)            held at once at the most, pieces of sqrt(layers) run again
-    again_root (shared, ratio)           FLOPs run again over a forward's, pieces of sqrt(layers)
+    peak_sqrt (shared, bytes)            held at once at the most, pieces of sqrt(layers) run again
+    again_sqrt (shared, ratio)           FLOPs run again over a forward's, pieces of sqrt(layers)
     peak_selective (shared, bytes)       held at once at the most, attention runs again
     again_selective (shared, ratio)      FLOPs run again over a forward's, attention runs again
     peak_largest (shared, bytes)         held at once at the most, the largest layers run again
@@ -228,7 +228,7 @@ def main(
     plans = {
         "none": each(layers, set()),
         "full": pieces(layers, 1),
-        "root": pieces(layers, round((2 * pairs) ** 0.5)),
+        "sqrt": pieces(layers, round((2 * pairs) ** 0.5)),
         "selective": each(layers, set(range(0, 2 * pairs, 2))),
         "largest": largest_first(layers, room),
         "plan": best,

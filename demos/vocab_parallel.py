@@ -9,32 +9,28 @@ The trick
     divides it, with logits of -inf. --lift: added to every logit. --skew: small ids more often.
 
 Watch
-    table_rows (rows)                       of the table that each rank owns, padding included
-    ownerless (shared, count)               ids that not exactly one rank owns
-    own_ids (tokens)                        whose id is this rank's
-    logits (elements, forward)              logits each rank computes, padding included
-    sent_lookup (bytes, forward)            sent by each rank to look up the tokens: a ring over
-                                            tokens x 16
-    sent_table_backward (bytes, backward)   sent by each rank for the gradient of the table
-    sent_loss (bytes, forward)              sent by each rank for the loss from its own logits
-    sent_loss_backward (bytes, backward)    sent by each rank for the gradient of its own logits
-    sent_gather (bytes, forward)            sent by each rank if all logits are gathered for the
-                                            loss
-    loss (loss)                             mean from local logits, over the tokens that have a
-                                            target
-    loss_one (shared, loss)                 mean from one process and torch's cross entropy, without
-                                            padding
-    lookup_error (difference, forward)      largest one of looked-up rows from one process
-    stray_error (difference, forward)       looked-up rows, against the right ones plus row 0 of all
-                                            other shards
+    table_rows (rows)  of the table that each rank owns, padding included
+    ownerless (shared, count)  ids that not exactly one rank owns
+    own_ids (tokens)  whose id is this rank's
+    logits (elements, forward)  logits each rank computes, padding included
+    sent_lookup (bytes, forward)  sent by each rank to look up the tokens: a ring over tokens x 16
+    sent_table_backward (bytes, backward)  sent by each rank for the gradient of the table
+    sent_loss (bytes, forward)  sent by each rank for the loss from its own logits
+    sent_loss_backward (bytes, backward)  sent by each rank for the gradient of its own logits
+    sent_gather (bytes, forward)  sent by each rank if all logits are gathered for the loss
+    loss_cut (loss)  mean from local logits, over the tokens that have a target
+    loss_one (shared, loss)  mean from one process and torch's cross entropy, without padding
+    lookup_error (difference, forward)  largest one of looked-up rows from one process
+    stray_error (difference, forward)  looked-up rows, against the right ones plus row 0 of all
+        other shards
     token_loss_error (difference, forward)  largest one of a token's loss from one process
     table_grad_error (difference, backward)  the table's gradient, this rank's rows, from one
-                                            process
+        process
     head_grad_error (difference, backward)  the head's gradient, this rank's rows, from one process
     head_input_grad_error (difference, backward)  the head input's gradient, whole on every rank,
-                                            from one process
+        from one process
     summed_grad_error (difference, backward)  the table's gradient from one process, had the ranks'
-                                            been all-reduced
+        been all-reduced
 
 Run
     quizkit demo vocab-parallel --gpus 4
@@ -205,7 +201,7 @@ def main(
         "sent_loss": counted(to_loss.sent_bytes),
         "sent_loss_backward": counted(from_loss.sent_bytes),
         "sent_gather": counted(to_gather.sent_bytes),
-        "loss": compared(loss.item()),
+        "loss_cut": compared(loss.item()),
         "loss_one": shared(compared((truth.losses.sum() / answered.sum()).item())),
         "stray_error": compared(max_error(looked_up, truth.x + strays)),
         "summed_grad_error": compared(max_error(all_reduce(for_table), truth.for_table[part])),

@@ -29,8 +29,8 @@ def test_states_stay_copies_come_and_what_is_kept_shrinks(
 ) -> None:
     measured = run(1, tokens=tokens, width=width)["metrics"]
     parameters = 13 * width**2 + 10 * width
-    assert measured["state_bytes"] == measured["state_bytes_fp32"] == 16 * parameters
-    assert measured["state_bytes_pure"] == 8 * parameters
+    assert measured["states_bytes"] == measured["states_bytes_fp32"] == 16 * parameters
+    assert measured["states_bytes_pure"] == 8 * parameters
     assert measured["copy_bytes"] == 2 * parameters
     kept = [measured[f"kept_bytes{end}"] for end in ("_fp32", "", "_pure")]
     assert kept[0] == 2 * kept[2]

@@ -32,7 +32,7 @@ def test_the_plan_fits_and_none_is_cheaper(run: Run, ranks: int, args: dict[str,
     found = report["metrics"]
     assert found["peak_plan"] <= found["budget_bytes"] <= found["peak_none"]
     assert found["again_plan"] == found["again_tried"] <= found["again_largest"]
-    assert found["again_full"] == found["again_root"] == 1
+    assert found["again_full"] == found["again_sqrt"] == 1
     if args.get("budget") == 1.0:
         assert found["again_plan"] == 0
 
@@ -40,7 +40,7 @@ def test_the_plan_fits_and_none_is_cheaper(run: Run, ranks: int, args: dict[str,
 def test_square_roots_are_for_equal_layers(run: Run) -> None:
     # A piece comes back whole: of unlike layers, three together may be more than the widest alone.
     found = run(1)["metrics"]
-    assert found["peak_root"] > found["peak_full"]
+    assert found["peak_sqrt"] > found["peak_full"]
     assert found["again_largest"] > found["again_plan"] > 0
 
 

@@ -23,7 +23,7 @@ NUMBERS = {
     "n": 64, "P": 10**15, "u": 0.4, "r": 4000, "D": 10**11, "Q": 2 * 10**9, "C": 10**6,
 }  # fmt: skip
 STATES = "memory_model_states_bytes(params=10**9, dp=8, zero="
-LAYER = "activations_bytes_per_layer(hidden=1024, heads=16, seq=512, batch=2"
+LAYER = "activations_bytes_per_layer(hidden=1024, heads=16, seq=512, batch=2, flash=False"
 HALVES = "forward=3, backward_input=2, backward_weight=1"
 CALC = {
     "bubble.share": "pipeline_bubble_share(stages=4, microbatches=8)",
