@@ -37,7 +37,7 @@ Watch
                                                  cross_entropy, fp64
     x_grad_error (shared, difference)            of the gradients of hidden states, from whole
                                                  logits, fp64
-    head_error (shared, difference)              of the head's gradients, from whole logits, fp64
+    output_grad_error (shared, difference)       of the head's gradients, from whole logits, fp64
     tied_grad_error (shared, difference)         of a table's that is the head too, from whole
                                                  logits, fp64
     linear_ce_error (shared, difference)         loss and gradients, from torch's own
@@ -175,7 +175,7 @@ def main(
     errors = {
         "loss_error": max(max_error(each[0], truth[0]) for each in found),
         "x_grad_error": max(max_error(each[1], truth[1]) for each in found),
-        "head_error": max(max_error(each[2], truth[2]) for each in found),
+        "output_grad_error": max(max_error(each[2], truth[2]) for each in found),
         "tied_grad_error": max(max_error(each, tied[0]) for each in tied[1:]),
         "linear_ce_error": max(map(max_error, truth, gradients(torchs_loss, *exact, chunk))),
     }
@@ -276,7 +276,7 @@ BREAKS = {
     "ignored-tokens-teach": Break(
         old="    slope *= share[:, None]\n",
         new="    slope /= counting\n",
-        expect="head grad as from whole logits",
+        expect="output grad as from whole logits",
         ranks=1,
         source="the mask is applied to the loss only: the loss is right, prompts get a gradient",
     ),
