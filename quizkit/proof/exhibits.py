@@ -114,11 +114,19 @@ def _stacks(report: Report, demo: Demo) -> Iterator[str]:
 
 
 def _log(report: Report) -> Iterator[str]:
-    """Yield what each rank did, in its order; then why the run ended."""
+    """Yield what each rank did, in its order; then why the run ended.
+
+    Which rank is named as the first to fail is chance where all of them did the same.
+    """
+    did: set[tuple[str, ...]] = set()
     for schedule, rank, names, _ in _by_rank(report):
-        yield from _lines(rank, schedule, (name for name, _ in names))
+        words = tuple(name for name, _ in names)
+        did.add(words)
+        yield from _lines(rank, schedule, iter(words))
     if report.error:
-        yield report.error.message.strip().split("\n")[0][:_WIDEST]
+        why = report.error.message.strip().split("\n")[0]
+        alike = report.ranks > 1 and len(did) == 1
+        yield (re.sub(r"^rank \d+ ", "each rank ", why) if alike else why)[:_WIDEST]
 
 
 def _timings(report: Report) -> Iterator[str]:
