@@ -62,6 +62,20 @@ def test_what_is_recorded_of_a_report(
     assert recorded(of(question(QUESTION), kind), demo, lambda _: report) == (Exhibit(kind, text),)
 
 
+@pytest.mark.parametrize(
+    ("second", "last"), [("F0", "each rank raised OutOfMemoryError"), ("F1", "rank 1 raised OutOf")]
+)
+def test_where_all_ranks_did_the_same_the_first_to_fail_is_chance(
+    question: Read, pipeline: Demo, brings: Brings, second: str, last: str
+):
+    rows = ("", 0, "F0", 0.0, 1.0), ("", 1, second, 0.0, 1.0)
+    failure = Failure(1, "rank 1 raised OutOfMemoryError: Tried", (None, None))
+    events = Timeline("virtual", tuple(Event(*row) for row in rows))
+    report = replace(brings(2), timeline=events, error=failure)
+    (told,) = recorded(question(QUESTION), pipeline, lambda _: report)
+    assert told.text.split("\n")[-1].startswith(last)
+
+
 def test_a_rank_is_idle_until_the_end_of_its_own_schedule(
     question: Read, pipeline: Demo, brings: Brings
 ):
