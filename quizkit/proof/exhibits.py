@@ -126,7 +126,8 @@ def _log(report: Report) -> Iterator[str]:
     if report.error:
         why = report.error.message.strip().split("\n")[0]
         alike = report.ranks > 1 and len(did) == 1
-        yield (re.sub(r"^rank \d+ ", "each rank ", why) if alike else why)[:_WIDEST]
+        why = re.sub(r"^rank \d+ ", "each rank ", why) if alike else why
+        yield from wrap(why, _WIDEST, subsequent_indent="  ")
 
 
 def _timings(report: Report) -> Iterator[str]:
