@@ -6,7 +6,7 @@ import pytest
 
 from quizkit.lab.catalogue import find
 
-from .conftest import Run, failed
+from .conftest import Run, failed, goes_red
 
 DEMO = find("activations")
 
@@ -67,11 +67,7 @@ def test_every_byte_has_its_term(run: Run, ranks: int, args: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("name", DEMO.breaks)
 def test_a_break_turns_its_check_red_and_needs_its_ranks(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    assert planted.expect in failed(run(3, name))
-    if planted.ranks > 1:
-        assert run(planted.ranks - 1, name)["verdict"] == "pass"
+    goes_red(run, DEMO, name)
 
 
 def test_what_a_break_leaves_right(run: Run) -> None:

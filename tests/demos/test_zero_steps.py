@@ -7,7 +7,7 @@ import pytest
 
 from quizkit.lab.catalogue import find
 
-from .conftest import Run, failed
+from .conftest import Run, failed, goes_red
 
 DEMO = find("zero-steps")
 
@@ -62,11 +62,7 @@ def test_state_is_kept_once(run: Run) -> None:
 
 @pytest.mark.parametrize("name", DEMO.breaks)
 def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    assert planted.expect in failed(run(3, name))
-    if planted.ranks > 1:
-        assert run(planted.ranks - 1, name)["verdict"] == "pass"
+    goes_red(run, DEMO, name)
 
 
 def test_what_a_break_leaves_right(run: Run) -> None:
