@@ -84,16 +84,15 @@ def _ours(tensor: Tensor) -> Tensor:
     return tensor.detach()
 
 
-# A payload travels under an even tag and the sender's virtual time under the odd one beside it.
+# A payload travels under an even tag and its virtual arrival under the odd one beside it.
 def _outgoing(tensor: Tensor, to: int, tag: int, name: str) -> list[dist.P2POp]:
     _count(tensor, _peer(to))
     payload = _ours(tensor)
     payload = (payload.cpu() if here().staged else payload).contiguous()
     ops = [dist.P2POp(dist.isend, payload, _peer(to), tag=2 * tag)]
     if running := clock.current():
-        if name:
-            running.send(name, to)
-        stamp = torch.tensor([running.now], dtype=torch.float64, device=payload.device)
+        arrival = running.send(name, to, payload.nbytes)
+        stamp = torch.tensor([arrival], dtype=torch.float64, device=payload.device)
         ops.append(dist.P2POp(dist.isend, stamp, to, tag=2 * tag + 1))
     return ops
 

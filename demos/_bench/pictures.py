@@ -5,7 +5,8 @@ Four kinds. Texts are English; `demos/zh/` has them in Chinese, under `pictures`
 staircase   what is kept, a step each: `parts` names what a step's values are, in order;
             `steps` is `{label: [value of each part]}`; `unit`; `budget`, what there is room for
 messages    who sent how much to whom: `row` is what this rank sent to each rank (`wire().to`);
-            `unit`; `node`, how many ranks a node has, where that matters
+            `unit`; `node`, how many ranks a node has, where that matters; `groups`, an axis of
+            parallelism each: `{axis: [[rank, ...], ...]}`
 tiles       a table of small whole numbers, rows from the top: `cells`; `legend` names 0, 1, ...;
             `down` and `across` name the axes
 curve       `series` is `{label: [y, y, ...]}` or `{label: {x: y}}`; `x` and `y` name the axes
@@ -71,10 +72,22 @@ def _staircase(
     return {"unit": unit, "parts": list(parts), "steps": rows, "budget": _number(budget)}
 
 
-def _messages(*, row: Sequence[Any], unit: str = "bytes", node: int = 0):
+def _messages(
+    *,
+    row: Sequence[Any],
+    unit: str = "bytes",
+    node: int = 0,
+    groups: Mapping[str, Sequence[Sequence[int]]] | None = None,
+):
     if len(row) != here().ranks:
         raise ValueError(f"a row has a number for each of {here().ranks} ranks, not {len(row)}")
-    return {"unit": unit, "node": node, "cells": [[*map(_number, row)]]}
+    made = {"unit": unit, "node": node, "cells": [[*map(_number, row)]]}
+    axes = (groups or {}).items()
+    if axes:
+        made["groups"] = [
+            {"label": axis, "ranks": [[*each] for each in all_]} for axis, all_ in axes
+        ]
+    return made
 
 
 def _tiles(*, cells: Any, legend: Sequence[str], down: str, across: str):

@@ -30,6 +30,14 @@ class Staircase:
 
 
 @dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of parallelism: the groups of ranks that talk along it."""
+
+    label: str
+    groups: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Messages:
     """The amounts each rank (a row) sent to each; `node` ranks are a node, 0 if none are."""
 
@@ -38,6 +46,8 @@ class Messages:
     unit: str
     node: int
     cells: tuple[tuple[Value, ...], ...]
+    axes: tuple[Axis, ...] = ()
+    """Where the run says along which axes its ranks are arranged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +104,8 @@ def read_picture(value: object) -> Picture:
     if kind == "messages":
         if cells and len(cells) != len(cells[0]):
             raise ValueError("a message map needs as many columns as rows")
-        return Messages(kind, title, is_a(str, data["unit"]), is_a(int, data["node"]), cells)
+        axes = tuple(_axis(each, len(cells)) for each in a_list(data.get("groups", [])))
+        return Messages(kind, title, is_a(str, data["unit"]), is_a(int, data["node"]), cells, axes)
     legend = texts(data["legend"])
     if any(cell not in range(len(legend)) for row in cells for cell in row):
         raise ValueError(f"a cell is none of the {len(legend)} that the legend names")
@@ -107,6 +118,16 @@ def _step(value: object, parts: int) -> Stair:
     if len(values) != parts or any(not number(each) >= 0 for each in values):
         raise ValueError(f"a step needs {parts} values of 0 or more, not {values}")
     return Stair(is_a(str, data["label"]), values)
+
+
+def _axis(value: object, ranks: int) -> Axis:
+    data = dict(items(value))
+    groups = tuple(
+        tuple(is_a(int, rank) for rank in a_list(each)) for each in a_list(data["ranks"])
+    )
+    if any(rank not in range(ranks) for each in groups for rank in each):
+        raise ValueError(f"a group has a rank that is none of {ranks}")
+    return Axis(is_a(str, data["label"]), groups)
 
 
 def _series(value: object) -> Series:

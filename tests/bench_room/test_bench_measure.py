@@ -255,6 +255,32 @@ def test_a_message_can_take_virtual_time(warm: Warm):
     assert report["metrics"]["makespan"] == 10.0  # 9 and two transfers on the way
 
 
+LINKS = """
+import torch
+from _bench import check, clocked, isend, rank, ranks, recv, virtual_clock
+
+
+def main():
+    me, x = rank(), torch.zeros(4)
+    with virtual_clock("two", lambda to, size: size * (1.0 if to == 1 else 0.5)) as clock:
+        if me == 0:
+            flights = [isend(x, to, tag=tag) for to, tag in ((1, 0), (1, 1), (2, 0))]
+        else:
+            for tag in range(2 if me == 1 else 1):
+                recv(x, 0, tag=tag)
+    if me == 0:
+        for each in flights:
+            each.wait()
+    return {"now": clocked(clock.now)}
+"""
+
+
+def test_links_differ_and_messages_on_one_link_queue(warm: Warm):
+    warm.programs.write("links", LINKS)
+    # 16 bytes each: two after another to rank 1, meanwhile one to rank 2 at twice the speed
+    assert warm.run("links", 3)["metrics"] == {"now": [0.0, 32.0, 8.0]}
+
+
 NAMED = """
 import torch
 from _bench import check, exchange, rank, ranks, virtual_clock

@@ -35,6 +35,15 @@ def test_of_a_message_map_each_rank_keeps_its_row(told: Callable):
     assert (made["kind"], made["unit"], made["node"]) == ("messages", "bytes", 0)
 
 
+def test_a_message_map_says_the_groups_of_each_axis(told: Callable):
+    groups = {"tp": [(0, 1)], "dp": [range(1), range(1, 2)]}
+    [made] = told(2, lambda rank: pictures.picture("messages", "m", row=[0, 0], groups=groups))
+    assert made["groups"] == [
+        {"label": "tp", "ranks": [[0, 1]]},
+        {"label": "dp", "ranks": [[0], [1]]},
+    ]
+
+
 def test_a_rank_that_said_nothing_has_not_sent_nothing(told: Callable):
     assert told(3, lambda rank: sends(rank) if rank < 2 else None) == []
 
