@@ -9,7 +9,6 @@ import torch.distributed as dist
 
 from .here import here
 
-
 Link = Callable[[int, int], float]
 
 
@@ -82,9 +81,10 @@ def virtual_clock(
 ) -> Iterator[VirtualClock]:
     """Open a clock at 0. Every rank that talks inside must have one open.
 
-    A message arrives `transfer` after it was sent; sending costs its sender nothing. Where transfer
-    depends on the link it is a function of the receiver and the bytes, and what one rank sends to
-    another goes one message after the other. `letters` say what operations and messages named so are, `{}` for the number in a name: `F="forward of {}"`.
+    A message arrives `transfer` after it was sent; sending costs its sender nothing. Where links
+    differ `transfer` is a function of the receiver and the bytes, and what one rank sends to
+    another goes one message after the other. `letters` say what operations and messages named so
+    are, `{}` for the number in a name: `F="forward of {}"`.
     """
     global _current
     if _current is not None:
