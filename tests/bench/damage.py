@@ -43,7 +43,7 @@ COMMANDS = (
 )
 _PAGE = 4096
 _START = datetime(2026, 3, 1, 8, tzinfo=UTC)
-_NAMES = ("dp/skipped-branch", "tp/head-memory", "pp/whole-step", "pp/gone")
+_NAMES = ("dp/skipped-branch", "tp/head-memory", "pp/whole-batch", "pp/gone")
 
 
 def written(path: Path, rows: int = 300) -> None:
