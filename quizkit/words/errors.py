@@ -399,6 +399,30 @@ WORDS: Words = {
         "zh": "calc {sheet} 没有选项 {name}。可以试试：{hint}。全部选项：quizkit calc {sheet} --help",
         "en": "calc {sheet} has no option {name}. Try: {hint}. All options: quizkit calc {sheet} --help",
     },
+    "model_unknown": {
+        "zh": "不认识模型 {name}。可以试试：{hint}；也可以给一个 Hugging Face config.json 的路径",
+        "en": "There is no model {name} here. Try: {hint}; or give the path of a Hugging Face config.json",
+    },
+    "model_file": {
+        "zh": "读不了模型文件 {file}：{reason}。要的是 Hugging Face 的 config.json",
+        "en": "Cannot read the model file {file}: {reason}. It takes a Hugging Face config.json",
+    },
+    "model_type": {
+        "zh": "{file}：model_type 是 {given}，这里读得懂的有：{known}",
+        "en": "{file}: its model_type is {given}; read here are: {known}",
+    },
+    "model_key": {
+        "zh": "{file}：{name} 是 {given}，少了它或它不对，就数不出参数",
+        "en": "{file}: {name} is {given}; without a proper one the parameters cannot be counted",
+    },
+    "model_special": {
+        "zh": "{file}：{name} 是 {given}，这样的模型参数数法不同，这里没有",
+        "en": "{file}: {name} is {given}; a model with that has other parameters than those counted here",
+    },
+    "chip_unknown": {
+        "zh": "不认识加速卡 {name}。可以试试：{hint}",
+        "en": "There is no accelerator {name} here. Try: {hint}",
+    },
     "calc_stray": {
         "zh": "{given} 前面没有选项名。先写计算器的名字，再写选项：quizkit calc {sheet} --选项 值",
         "en": "{given} follows no option. The calculator's name comes first, then its options: quizkit calc {sheet} --option value",
