@@ -265,9 +265,9 @@ def _count(inputs: Mapping[str, Value | None], name: str) -> int:
 SHEET = Calculator(
     "activations",
     inputs=[
-        Input("layers"),
-        Input("hidden", required=True),
-        Input("heads", required=True),
+        Input("layers", of_model=lambda m: m.layers),
+        Input("hidden", required=True, of_model=lambda m: m.hidden),
+        Input("heads", required=True, of_model=lambda m: m.heads),
         Input("seq", required=True),
         Input("batch", default=1),
         Input("cp", default=1),
@@ -278,8 +278,8 @@ SHEET = Calculator(
         Input("dropout", "flag", True),
         Input("dtype", "choice", "bf16", tuple(BYTES)),
         # Nought stands for what the paper takes: 4 x hidden, no output layer, a full pipeline.
-        Input("ffn", default=0, least=0),
-        Input("vocab", default=0, least=0),
+        Input("ffn", default=0, least=0, of_model=lambda m: m.ffn),
+        Input("vocab", default=0, least=0, of_model=lambda m: m.vocab),
         Input("loss_chunks", default=1),
         Input("pp", default=1),
         Input("virtual", default=1),
@@ -306,6 +306,7 @@ SHEET = Calculator(
         fullest_stage_bytes,
     ],
     rules=[_divides, _interleaves],
+    dense_only=True,
     quiz=Quiz(
         "bytes_per_layer",
         "MB",

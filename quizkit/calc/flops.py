@@ -149,9 +149,27 @@ SHEET = Calculator(
     inputs=[
         *sizes(required=True),
         Input("batch", default=1),
-        Input("embeddings", "choice", "tied", choices=("tied", "untied")),
-        Input("positions", "choice", "learned", choices=("learned", "rotary")),
-        Input("norm", "choice", "layer", choices=("layer", "rms")),
+        Input(
+            "embeddings",
+            "choice",
+            "tied",
+            choices=("tied", "untied"),
+            of_model=lambda m: "tied" if m.tied else "untied",
+        ),
+        Input(
+            "positions",
+            "choice",
+            "learned",
+            choices=("learned", "rotary"),
+            of_model=lambda m: "learned" if m.positions else "rotary",
+        ),
+        Input(
+            "norm",
+            "choice",
+            "layer",
+            choices=("layer", "rms"),
+            of_model=lambda m: "layer" if m.layernorm else "rms",
+        ),
     ],
     figures=[
         attention_width,
@@ -171,6 +189,7 @@ SHEET = Calculator(
         six_nd_error,
     ],
     rules=[heads_divide],
+    dense_only=True,
     quiz=Quiz(
         "flops_per_token",
         "GFLOP",

@@ -75,20 +75,21 @@ def _groups(inputs: Mapping[str, Value | None]) -> None:
 SHEET = Calculator(
     "kv",
     inputs=[
-        Input("layers", required=True),
+        Input("layers", required=True, of_model=lambda m: m.layers),
         # Nought heads: the cache is latent (MLA); nought latent: the cache is of heads.
-        Input("kv_heads", default=0, least=0),
-        Input("head_dim", default=0, least=0),
-        Input("latent_dim", default=0, least=0),
-        Input("rope_dim", default=64, least=0),
+        Input("kv_heads", default=0, least=0, of_model=lambda m: 0 if m.latent else m.kv_heads),
+        Input("head_dim", default=0, least=0, of_model=lambda m: m.head_dim),
+        Input("latent_dim", default=0, least=0, of_model=lambda m: m.latent),
+        Input("rope_dim", default=64, least=0, of_model=lambda m: m.rope_dim if m.latent else None),
         Input("seq", required=True),
         Input("batch", default=1),
         Input("dtype", "choice", "bf16", tuple(BYTES)),
-        Input("heads"),
-        Input("params"),
+        Input("heads", of_model=lambda m: m.heads),
+        # Of a mixture of experts a step reads some: which number is meant has to be said.
+        Input("params", of_model=lambda m: None if m.experts else m.params),
         Input("weight_dtype", "choice", "bf16", tuple(BYTES)),
-        Input("bandwidth", "rate"),
-        Input("memory", "size"),
+        Input("bandwidth", "rate", of_chip=lambda c: c.hbm),
+        Input("memory", "size", of_chip=lambda c: c.memory),
     ],
     figures=[
         elements_per_layer,

@@ -241,7 +241,7 @@ def _offloads(inputs: Mapping[str, Value | None]) -> None:
 SHEET = Calculator(
     "memory",
     inputs=[
-        Input("params"),
+        Input("params", of_model=lambda m: m.params),
         Input("dp", default=1),
         Input("cp", default=1),
         Input("zero", "choice", 0, (0, 1, 2, 3)),
@@ -252,7 +252,7 @@ SHEET = Calculator(
         Input("master", "flag", True),
         Input("tp", default=1),
         Input("pp", default=1),
-        Input("fit", "size"),
+        Input("fit", "size", of_chip=lambda c: c.memory),
         Input("unit"),
         Input("prefetch", default=1, least=0),
         Input("offload", "flag", False),

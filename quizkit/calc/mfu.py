@@ -39,8 +39,8 @@ SHEET = Calculator(
     inputs=[
         Input("tokens_per_second", "number", least=0, required=True),
         Input("gpus", required=True),
-        Input("peak", "speed", required=True),
-        Input("params", "number", 0, least=0),
+        Input("peak", "speed", required=True, of_chip=lambda c: c.flops),
+        Input("params", "number", 0, least=0, of_model=lambda m: m.multiplied_params),
         *sizes(),
     ],
     figures=[

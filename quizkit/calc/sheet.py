@@ -1,13 +1,17 @@
 """A calculator is a sheet: named inputs with their defaults, and the figures worked out of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from quizkit.calc.figure import Figure, Value
 from quizkit.errors import UsageError
 from quizkit.near import nearest
+
+if TYPE_CHECKING:
+    from quizkit.calc.chips import Chip
+    from quizkit.calc.models import Model
 
 Kind = Literal[
     "count", "size", "rate", "time", "speed", "number", "numbers", "choice", "flag", "file"
@@ -32,6 +36,8 @@ class Input:
     choices: tuple[str | int, ...] = ()
     least: float = 1
     required: bool = False
+    of_model: "Callable[[Model], Value | None] | None" = None
+    of_chip: "Callable[[Chip], Value] | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,17 @@ class Quiz:
 
 
 @dataclass(frozen=True, slots=True)
+class Filled:
+    """What a model or an accelerator says of a sheet's inputs, and which of them says it."""
+
+    values: Mapping[str, Value]
+    by: "Mapping[str, Chip | Model]"
+
+
+NOTHING = Filled({}, {})
+
+
+@dataclass(frozen=True, slots=True)
 class Worked:
     """A sheet with its numbers in: every input (defaults too) and every figure there is."""
 
@@ -62,6 +79,7 @@ class Worked:
     inputs: Mapping[str, Value | None]
     given: frozenset[str]
     figures: Mapping[str, Value]
+    by: "Mapping[str, Chip | Model]"
 
     @property
     def values(self) -> Mapping[str, Value | None]:
@@ -78,6 +96,8 @@ class Calculator:
     figures: Sequence[Figure]
     rules: Sequence[Callable[[Mapping[str, Value | None]], None]] = ()
     quiz: Quiz | None = None
+    dense_only: bool = False
+    """Its sums know neither experts nor a latent cache."""
     _named: Mapping[str, Input] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -90,20 +110,42 @@ class Calculator:
             raise UsageError("calc_input", name=name, sheet=self.name, hint=hint)
         return self._named[name]
 
-    def work(self, given: Mapping[str, Value | None]) -> Worked:
-        """Work every figure out. Raises UsageError or CalcError for inputs that cannot be."""
+    def filled(
+        self, model: "Model | None", chip: "Chip | None", said: Container[str] = ()
+    ) -> Filled:
+        """What they say of the inputs that are not `said`. Raises CalcError if they say nothing."""
+        if model and self.dense_only and (model.experts or model.latent):
+            raise CalcError("calc_dense_only", sheet=self.name, model=model.name)
+        asked: dict[str, tuple[Value | None, Chip | Model]] = {}
+        for each in self.inputs:
+            if model and each.of_model:
+                asked[each.name] = each.of_model(model), model
+            elif chip and each.of_chip:
+                asked[each.name] = each.of_chip(chip), chip
+        for named, flag in ((model, "--model"), (chip, "--gpu")):
+            if named and all(by is not named for _, by in asked.values()):
+                raise CalcError("calc_not_named", sheet=self.name, name=flag)
+        found = {name: told for name, told in asked.items() if name not in said}
+        values = {name: value for name, (value, _) in found.items() if value is not None}
+        return Filled(values, {name: found[name][1] for name in values})
+
+    def work(self, given: Mapping[str, Value | None], filled: Filled = NOTHING) -> Worked:
+        """Work every figure out; what is given wins over what is filled in.
+
+        Raises UsageError or CalcError for inputs that cannot be.
+        """
         said = {name: value for name, value in given.items() if value is not None}
         for name, value in said.items():
             _fits(self.input(name), value)
         for each in self.inputs:
-            if each.required and each.name not in said:
+            if each.required and each.name not in {**filled.values, **said}:
                 raise UsageError("calc_missing", name=option(each.name), sheet=self.name)
-        inputs = {each.name: said.get(each.name, each.default) for each in self.inputs}
+        inputs = {each.name: each.default for each in self.inputs} | {**filled.values, **said}
         try:
             figures = self._figures(inputs)
         except ArithmeticError as error:  # a float has no room for it, or only for nought
             raise CalcError("calc_too_large", sheet=self.name) from error
-        return Worked(self, inputs, frozenset(said), figures)
+        return Worked(self, inputs, frozenset(said), figures, filled.by)
 
     def _figures(self, inputs: Mapping[str, Value | None]) -> dict[str, Value]:
         for rule in self.rules:

@@ -14,15 +14,19 @@ def sizes(required: bool = False) -> list[Input]:
     """The inputs that describe a model; 0 stands for "not said", and help says what it means."""
     least, default = (1, None) if required else (0, 0)
     return [
-        Input("layers", default=default, least=least, required=required),
-        Input("hidden", default=default, least=least, required=required),
+        Input(
+            "layers", default=default, least=least, required=required, of_model=lambda m: m.layers
+        ),
+        Input(
+            "hidden", default=default, least=least, required=required, of_model=lambda m: m.hidden
+        ),
         Input("seq", default=default, least=least, required=required),
-        Input("vocab", default=default, least=least, required=required),
-        Input("heads", default=0, least=0),
-        Input("kv_heads", default=0, least=0),
-        Input("head_dim", default=0, least=0),
-        Input("ffn", default=0, least=0),
-        Input("gated", "flag", False),
+        Input("vocab", default=default, least=least, required=required, of_model=lambda m: m.vocab),
+        Input("heads", default=0, least=0, of_model=lambda m: m.heads),
+        Input("kv_heads", default=0, least=0, of_model=lambda m: m.kv_heads),
+        Input("head_dim", default=0, least=0, of_model=lambda m: m.score_dim),
+        Input("ffn", default=0, least=0, of_model=lambda m: m.ffn),
+        Input("gated", "flag", False, of_model=lambda m: m.gated),
         Input("causal", "flag", False),
         RECOMPUTE,
     ]

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from quizkit.cli import complete
 from quizkit.cli.options import Json, Plain, Spoken
 
 
@@ -23,7 +24,27 @@ def calc(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="A calculator; without one, list them all."),
+        typer.Argument(
+            metavar="NAME",
+            help="A calculator; without one, list them all.",
+            autocompletion=complete.calculators,
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="A model's sizes: llama-3-70b, or the path of its config.json.",
+            autocompletion=complete.models,
+        ),
+    ] = None,
+    gpu: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GPU",
+            help="A GPU's peak, memory and links: h100.",
+            autocompletion=complete.chips,
+        ),
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Each number with its formula and its source.")
@@ -55,7 +76,7 @@ def calc(
         from quizkit.cli.calc_check import check as compare
         from quizkit.errors import UsageError
 
-        for word in [*([name] if name else []), *context.args]:
+        for word in [each for each in (name, model, gpu) if each] + context.args:
             raise UsageError("calc_check_alone", given=word)
         raise typer.Exit(compare(json, plain, spoken))
     if name is None:
@@ -66,14 +87,17 @@ def calc(
         else:
             print_list(json, spoken, plain)
         return
+    from quizkit.cli.calc_options import named
     from quizkit.cli.calc_run import SumAsked, find, print_page, run
 
     sheet = find(name)
     if usage:
         print_page(sheet, spoken, plain)
     elif quiz:
-        from quizkit.cli.calc_quiz import ask
+        from quizkit.cli.calc_quiz import ask, refuse_named
+
+        refuse_named(sheet, model, gpu)
 
         raise typer.Exit(ask(sheet, context.args, json, plain, spoken))
     else:
-        run(SumAsked(sheet, context.args, explain, svg), json, spoken, plain)
+        run(SumAsked(sheet, context.args, named(model, gpu), explain, svg), json, spoken, plain)

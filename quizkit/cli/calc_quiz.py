@@ -34,7 +34,8 @@ _LANGS: tuple[Lang, Lang] = ("zh", "en")
 
 def ask(sheet: Calculator, words: Sequence[str], json: bool, plain: bool, lang: Lang) -> int:
     """Ask one question about the sheet; the answer is recorded like any other."""
-    asked = question(sheet, parsed(sheet, words), Random(os.urandom(8)))  # noqa: S311
+    given, _ = parsed(sheet, words)
+    asked = question(sheet, given, Random(os.urandom(8)))  # noqa: S311
     place = open_desk(json, plain, lang)
     line, seed = entry(asked), int.from_bytes(os.urandom(4), "big")
     with Diary(diary_file()) as diary, Laboratory([line]) as lab:
@@ -58,6 +59,19 @@ def ask(sheet: Calculator, words: Sequence[str], json: bool, plain: bool, lang: 
     return 0
 
 
+def refuse_named(sheet: Calculator, model: str | None, gpu: str | None) -> None:
+    """Raise UsageError: a question draws its own sizes."""
+    for flag, name in (("--model", model), ("--gpu", gpu)):
+        if name:
+            raise _foreign(sheet, flag)
+
+
+def _foreign(sheet: Calculator, flag: str) -> UsageError:
+    assert sheet.quiz is not None, sheet.name
+    known = ", ".join(map(option, sheet.quiz.draws))
+    return UsageError("calc_quiz", sheet=sheet.name, name=flag, known=known)
+
+
 def question(sheet: Calculator, given: Mapping[str, Value], random: Random) -> Numeric:
     """Return the question about a sheet's figure; what was given stands, the rest is drawn."""
     quiz = sheet.quiz
@@ -65,8 +79,7 @@ def question(sheet: Calculator, given: Mapping[str, Value], random: Random) -> N
     for name in given:
         # The prompt says what else holds, so nothing else can change without a lie in it.
         if name not in quiz.draws:
-            known = ", ".join(map(option, quiz.draws))
-            raise UsageError("calc_quiz", sheet=sheet.name, name=option(name), known=known)
+            raise _foreign(sheet, option(name))
     worked = _drawn(sheet, quiz, given, random)
     chain = _chain(worked, quiz.figure)
     inputs = ", ".join(f"{name}={name}" for name in quiz.draws)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from quizkit.calc import sheets
 from quizkit.calc.sheet import Calculator, Worked
-from quizkit.cli.calc_options import COMMON, parsed
+from quizkit.cli.calc_options import COMMON, Named, parsed
 from quizkit.errors import UsageError
 from quizkit.near import nearest
 from quizkit.words import Lang, say
@@ -26,6 +26,7 @@ class SumAsked:
 
     sheet: Calculator
     words: Sequence[str]
+    named: Named
     explain: bool
     svg: Path | None
 
@@ -47,7 +48,7 @@ def run(asked: SumAsked, json: bool, lang: Lang, plain: bool) -> None:
     if asked.svg and sheet.name != "pipeline":
         hint = "quizkit calc pipeline"
         raise UsageError("calc_option", sheet=sheet.name, name="--svg", hint=hint)
-    worked = sheet.work(parsed(sheet, asked.words))
+    worked = sheet.work(*parsed(sheet, asked.words, asked.named))
     drawn = _charts(worked) if asked.svg or not json else ()
     if json:
         print(dumps(_data(worked), ensure_ascii=False, allow_nan=False))
@@ -92,6 +93,8 @@ def _data(worked: Worked) -> dict[str, Any]:
         "schema": f"quizkit/calc.{worked.sheet.name}/1",
         "inputs": dict(worked.inputs),
         "given": sorted(worked.given),
+        "filled": {name: each.name for name, each in worked.by.items()},
+        "filled_from": {each.name: each.source for each in worked.by.values()},
         **{name: _strict(value) for name, value in worked.figures.items()},
         "units": {name: each.unit for name, each in figures.items()},
         "formulas": {

@@ -72,9 +72,28 @@ def _settings() -> Iterable[str]:
     return SETTINGS
 
 
+def _calculators() -> Iterable[str]:
+    from quizkit.calc.sheets import NAMES
+
+    return NAMES
+
+
+def _models() -> Iterable[str]:
+    from quizkit.calc.models import names
+
+    return names()
+
+
+def _chips() -> Iterable[str]:
+    from quizkit.calc.chips import names
+
+    return (name.casefold() for name in names())
+
+
 topics, demos = _offer(_topics, aliases.TOPICS), _offer(_demos, aliases.DEMOS)
 questions, scripts = _offer(_questions), _offer(_scripts)
 kinds, settings = _offer(_kinds), _offer(_settings)
+calculators, models, chips = _offer(_calculators), _offer(_models), _offer(_chips)
 
 
 def breaks(context: typer.Context, incomplete: str) -> list[str]:

@@ -53,6 +53,14 @@ WORDS: Words = {
     "default": {"zh": "默认 {value}", "en": "default {value}"},
     "required": {"zh": "必填", "en": "required"},
     "source": {"zh": "出处：{source}", "en": "Source: {source}"},
+    "option_model": {
+        "zh": "用一个模型的尺寸填上面没给的：llama-3-70b、deepseek-v3……，或 config.json 的路径",
+        "en": "Fill what is not given with a model's sizes: llama-3-70b, deepseek-v3, ..., or the path of a config.json",
+    },
+    "option_gpu": {
+        "zh": "用一种卡填：h100、a100-80、mi300x……（稠密峰值、标称显存、单方向带宽）；也可以只填一项，如 --fit h100",
+        "en": "The same with a GPU: h100, a100-80, mi300x, ... (dense peak, memory as sold, links one way); or one alone, as in --fit h100",
+    },
     "option_explain": {
         "zh": "每个数后面给出公式、代入数字的算式和出处",
         "en": "Each number with its formula, the numbers put in, and its source",

@@ -423,6 +423,22 @@ WORDS: Words = {
         "zh": "不认识加速卡 {name}。可以试试：{hint}",
         "en": "There is no accelerator {name} here. Try: {hint}",
     },
+    "calc_days_speed": {
+        "zh": "每张卡多快？给 --achieved，或者 --mfu 和 --peak（也可用 --gpu h100）；两种只给一种",
+        "en": "How fast is a GPU? Give --achieved, or --mfu with --peak (or --gpu h100); one of the two",
+    },
+    "calc_days_mfu": {
+        "zh": "--mfu {mfu} 超过 1；要写成 0.4 或 40%",
+        "en": "--mfu {mfu} is above 1; write 0.4 or 40%",
+    },
+    "calc_dense_only": {
+        "zh": "{model} 有专家或 MLA，calc {sheet} 只会算稠密模型；用 quizkit calc moe --model {model}",
+        "en": "{model} has experts or MLA, and calc {sheet} counts dense models; use quizkit calc moe --model {model}",
+    },
+    "calc_not_named": {
+        "zh": "calc {sheet} 没有哪个输入由 {name} 决定。全部选项：quizkit calc {sheet} --help",
+        "en": "calc {sheet} takes nothing from {name}. All options: quizkit calc {sheet} --help",
+    },
     "calc_stray": {
         "zh": "{given} 前面没有选项名。先写计算器的名字，再写选项：quizkit calc {sheet} --选项 值",
         "en": "{given} follows no option. The calculator's name comes first, then its options: quizkit calc {sheet} --option value",

@@ -243,6 +243,10 @@ WORDS: Words = {
         "zh": "整个训练，含重算",
         "en": "the whole run, recomputation included",
     },
+    "days_flops_per_gpu": {
+        "zh": "每个 GPU 每秒做的 FLOP，含重算",
+        "en": "FLOP/s of a GPU, recomputation included",
+    },
     "days_days": {
         "zh": "天数（每天 86,400 秒，不停机）",
         "en": "days (of 86,400 s, without a stop)",

@@ -184,12 +184,12 @@ WORDS: Words = {
         "en": "size of a head",
     },
     "mfu_params": {
-        "zh": "参数量；0 表示由各层尺寸算出",
-        "en": "parameters; 0: worked out of the layers' sizes",
+        "zh": "参数量；0 表示由各层尺寸算出；--model 填的是每个 token 真正做乘法的那些",
+        "en": "parameters; 0: worked out of the layers' sizes; --model fills in those a token is multiplied by",
     },
     "days_params": {
-        "zh": "参数量；0 表示由各层尺寸算出",
-        "en": "parameters; 0: worked out of the layers' sizes",
+        "zh": "参数量；0 表示由各层尺寸算出；--model 填的是每个 token 真正做乘法的那些",
+        "en": "parameters; 0: worked out of the layers' sizes; --model fills in those a token is multiplied by",
     },
     "vocab": {
         "zh": "词表大小",
@@ -238,6 +238,10 @@ WORDS: Words = {
     "peak": {
         "zh": "每个 GPU 的稠密峰值 FLOP/s（不是稀疏的两倍值）",
         "en": "dense peak FLOP/s of a GPU (not the doubled, sparse one)",
+    },
+    "mfu": {
+        "zh": "MFU：模型 FLOP 占稠密峰值的比例，不含重算；和 --peak 一起代替 --achieved",
+        "en": "MFU, of the dense peak, nothing recomputed counted; with --peak, instead of --achieved",
     },
     "tokens": {
         "zh": "训练的 token 总数",

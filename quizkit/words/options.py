@@ -69,6 +69,8 @@ CHINESE: dict[str, str] = {
     "With --mutate: also run each proof in other regimes and conditions.": "配合 --mutate：换成别的 regime、别的条件再各跑一遍",
     "The longest that one run may take.": "一次运行最多多少秒",
     # calc
+    "A model's sizes: llama-3-70b, or the path of its config.json.": "用哪个模型的尺寸：llama-3-70b，或它的 config.json 路径",
+    "A GPU's peak, memory and links: h100.": "用哪种卡的峰值、显存和带宽：h100",
     "A calculator; without one, list them all.": "计算器的名字；不写就列出全部",
     "Each number with its formula and its source.": "每个数都给出公式和出处",
     "Ask it as a question; what is not given is drawn.": "换成一道题来考你，没给的数随机抽",

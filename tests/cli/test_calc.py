@@ -64,7 +64,8 @@ def test_every_example_runs_and_json_has_every_figure_with_its_formula(tmp_path:
     found = data(tmp_path, *words)
     assert found["schema"] == f"quizkit/calc.{name}/1"
     figures = {each.name: each for each in sheet(name).figures}
-    shown = set(found) - {"schema", "inputs", "given", "units", "formulas"}
+    about = {"schema", "inputs", "given", "filled", "filled_from", "units", "formulas"}
+    shown = set(found) - about
     assert shown
     assert shown == set(found["units"]) == set(found["formulas"])
     for each in shown:

@@ -41,6 +41,15 @@ def table(lang: Lang, plain: bool) -> RenderableType:
 def page(sheet: Calculator, lang: Lang, plain: bool) -> RenderableType:
     """Draw a calculator's page: what it answers and takes, with every default."""
     common = [(f"--{name}", (say(f"calc.option_{name}", lang),)) for name in _COMMON]
+    named = {
+        "model": any(each.of_model for each in sheet.inputs),
+        "gpu": any(each.of_chip for each in sheet.inputs),
+    }
+    common[:0] = [
+        (f"--{name} {name.upper()}", (say(f"calc.option_{name}", lang),))
+        for name, takes in named.items()
+        if takes
+    ]
     if sheet.name == "pipeline":
         common.insert(0, ("--svg F", (say("calc.option_svg", lang),)))
     return Group(
@@ -74,7 +83,8 @@ def _written(each: Input) -> str:
     """Return an option as it is typed."""
     if each.kind == "flag":
         return option(each.name).replace("--", "--[no-]", 1)
-    return f"{option(each.name)} {'|'.join(map(str, each.choices)) or each.kind.upper()}"
+    value = "|".join(map(str, each.choices)) or each.kind.upper()
+    return f"{option(each.name)} {value}{'|GPU' if each.of_chip else ''}"
 
 
 def _about(sheet: Calculator, each: Input, lang: Lang) -> str:

@@ -46,6 +46,9 @@ def _parts(
     yield _title("inputs", lang)
     rows = [_given(worked, each, lang) for each in worked.sheet.inputs if _said(worked, each)]
     yield _rows(rows, lang, plain or width < _WIDE)
+    for each in dict.fromkeys(worked.by.values()):
+        source = Text(f"{each.name}{colon(lang)}{each.source}", overflow="fold")
+        yield Padding(source, (0, 0, 0, 2), expand=False)
     yield _title("results", lang)
     figures = [each for each in worked.sheet.figures if each.name in worked.figures]
     if explain:
@@ -62,12 +65,13 @@ def _title(name: str, lang: Lang) -> Text:
 
 
 def _said(worked: Worked, each: Input) -> bool:
-    """Tell whether an input says anything: it was given or has a default."""
-    return each.name in worked.given or default_words(each, "en") != ""
+    """Tell whether an input says anything: it was given, filled in or has a default."""
+    known = each.name in worked.given or each.name in worked.by
+    return known or default_words(each, "en") != ""
 
 
 def _given(worked: Worked, each: Input, lang: Lang) -> tuple[Text, Text, Text]:
-    """An input: its option, its value, whether it is the default, and what it is."""
+    """An input: its option, its value, who says it if nobody here does, and what it is."""
     value = worked.inputs[each.name]
     if isinstance(value, bool):
         shown = say("calc.on" if value else "calc.off", lang)
@@ -77,10 +81,12 @@ def _given(worked: Worked, each: Input, lang: Lang) -> tuple[Text, Text, Text]:
         shown = human(value, _UNITS.get(each.kind, ""), lang)
     label = Text(option(each.name), overflow="fold")
     about = input_words(worked.sheet, each, lang)
-    if each.name in worked.given:
-        return label, Text(shown, "bold", overflow="fold"), Text(about, "dim", overflow="fold")
-    shown += f"（{say('calc.is_default', lang)}）" if lang == "zh" else " (default)"
-    return label, Text(shown, overflow="fold"), Text(about, "dim", overflow="fold")
+    by = worked.by.get(each.name)
+    if by or each.name not in worked.given:
+        whose = by.name if by else say("calc.is_default", lang)
+        shown += f"（{whose}）" if lang == "zh" else f" ({whose})"
+    style = "bold" if each.name in worked.given else ""
+    return label, Text(shown, style, overflow="fold"), Text(about, "dim", overflow="fold")
 
 
 def _result(worked: Worked, figure: Figure, lang: Lang) -> tuple[Text, Text, Text]:
