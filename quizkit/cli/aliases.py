@@ -62,6 +62,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "fully-shard": ("fsdp-2",),
     "kv-cache": ("kv",),
     "loss-scale": ("loss-scaling", "grad-scaler"),
+    "mesh": ("device-mesh", "process-groups", "通信组"),
     "model-states": ("zero", "zero-1", "zero-2", "zero-3", "deepspeed"),
     "nan-hunt": ("nan",),
     "master-weights": ("主权重",),
