@@ -105,15 +105,15 @@ def main(
     pp: int = 0,  # pipeline-parallel degree; 0: 2 if that divides what tp and cp leave, else 1
     ep: int = 0,  # ranks over which experts are dealt out; 0: 2 if dp x cp is even, else 1
     order: str = "tp-cp-dp-pp",  # the axes, the one that varies fastest first
-    node: int = 0,  # ranks of a node; 0: 4 if that divides the ranks, else all
+    per_node: int = 0,  # ranks of a node; 0: 4 if that divides the ranks, else all
     elements: int = 240,  # fp64 elements each rank brings to a sum
 ) -> Metrics:
     """Build every group of a mesh, and let each of them talk."""
     n, axes = ranks(), order.split("-")
     if sorted(axes) != sorted(AXES):
         refuse(f"{order!r} is no order of tp, cp, dp and pp: take tp-cp-dp-pp")
-    if min(tp, dp, pp, ep, node) < 0 or min(cp, elements) < 1:
-        refuse("cp and elements start at 1; tp, dp, pp, ep and node at 0")
+    if min(tp, dp, pp, ep, per_node) < 0 or min(cp, elements) < 1:
+        refuse("cp and elements start at 1; tp, dp, pp, ep and per-node at 0")
     tp = tp or two_of(n, cp, dp, pp)
     pp = pp or two_of(n, tp, cp, dp)
     dp = dp or max(1, n // (tp * cp * pp))
@@ -123,7 +123,7 @@ def main(
     ep = ep or two_of(dp * cp)
     if dp * cp % ep:
         refuse(f"dp x cp is {dp * cp}, and ep {ep} does not divide it: take 1 or {dp * cp}")
-    node = node or (n if n % 4 else 4)
+    node = per_node or (n if n % 4 else 4)
     if n % node:
         refuse(f"nodes of {node} are not filled by {n} ranks: take 1 or {n}")
 

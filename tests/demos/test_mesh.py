@@ -35,9 +35,9 @@ def rings(left: list[int]) -> list[list[int]]:
     [
         *((ranks, {}) for ranks in (1, 2, 3, 4, 6, 8)),
         (6, {"dp": 6, "ep": 3}),
-        (8, {"order": "dp-pp-cp-tp", "node": 2}),
+        (8, {"order": "dp-pp-cp-tp", "per_node": 2}),
         (8, {"cp": 2, "dp": 2, "pp": 1, "order": "cp-tp-pp-dp", "elements": 7}),
-        (12, {"tp": 3, "dp": 2, "pp": 2, "node": 6, "elements": 1}),
+        (12, {"tp": 3, "dp": 2, "pp": 2, "per_node": 6, "elements": 1}),
     ],
 )
 def test_every_kind_of_group_is_right(run: Run, ranks: int, args: dict[str, Any]) -> None:
@@ -86,14 +86,14 @@ def test_what_is_reduced_over_several_axes(run: Run) -> None:
     [("tp-cp-dp-pp", "pp"), ("pp-tp-cp-dp", "dp"), ("dp-pp-cp-tp", "tp"), ("tp-pp-cp-dp", "dp")],
 )
 def test_the_slowest_axis_leaves_the_node(run: Run, order: str, across: str) -> None:
-    measured = run(8, order=order, node=4, elements=96)["metrics"]
+    measured = run(8, order=order, per_node=4, elements=96)["metrics"]
     for axis in ("tp", "dp", "pp"):
         assert measured[f"axis_bytes_{axis}"] == [768] * 8
         assert measured[f"axis_across_{axis}"] == [768 * (axis == across)] * 8
 
 
 def test_a_ring_leaves_a_node_where_its_next_rank_is_elsewhere(run: Run) -> None:
-    measured = run(8, tp=8, dp=1, pp=1, node=4, elements=80)["metrics"]
+    measured = run(8, tp=8, dp=1, pp=1, per_node=4, elements=80)["metrics"]
     assert measured["axis_bytes_tp"] == [2 * 7 * 80] * 8
     assert measured["axis_across_tp"] == [2 * 7 * 80 * (rank % 4 == 3) for rank in range(8)]
 
@@ -123,7 +123,7 @@ def test_what_equal_degrees_hide(run: Run) -> None:
         {"dp": 3},
         {"cp": 0},
         {"ep": 3},
-        {"node": 3},
+        {"per_node": 3},
         {"elements": 0},
         {"order": "tp-dp-pp"},
         {"order": "tp-tp-dp-pp"},
