@@ -70,6 +70,20 @@ WORDS: Words = {
         "zh": "节点内 {within}，跨节点 {between}",
         "en": "within nodes {within}, between nodes {between}",
     },
+    "picture_ranks": {"zh": "rank", "en": "rank"},
+    "picture_sent": {"zh": "发了", "en": "sent"},
+    "picture_within": {"zh": "节点内", "en": "within nodes"},
+    "picture_between": {"zh": "跨节点", "en": "between nodes"},
+    "picture_axis": {
+        "zh": "{axis} 组 {groups}，共发 {within}",
+        "en": "{axis} groups {groups} sent {within}",
+    },
+    "picture_axis_nodes": {
+        "zh": "{axis} 组 {groups}，节点内 {within}，跨节点 {between}",
+        "en": "{axis} groups {groups}, {within} within nodes, {between} between",
+    },
+    "picture_apart": {"zh": "；", "en": "; "},
+    "picture_more_groups": {"zh": " 等，还有 {count} 组", "en": " and {count} more"},
     "picture_shades": {
         "zh": "行发给列；. 没发，- 不到最多的三分之一，+ 不到三分之二，# 更多；最多 {most}",
         "en": "rows send to columns; . nothing, - up to a third of the most, + up to two, # more; most {most}",

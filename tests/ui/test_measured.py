@@ -242,7 +242,7 @@ def test_a_demo_s_pictures_speak_chinese(name: str):
 def circles(cells: list[list[int]], node: int = 0) -> list[tuple[float, float]]:
     picture = read_picture(RING | {"cells": cells, "node": node})
     assert isinstance(picture, Messages)
-    made, high = messages.shapes(picture, 70, 48)
+    made, high = messages.shapes(picture, 70, 48, "en")
     found = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', made)
     spots = [(float(x), float(y)) for x, y in found]
     assert all(70 <= x <= 950 and 48 < y < 48 + high for x, y in spots)

@@ -59,7 +59,7 @@ def shapes(picture: Picture, left: int, top: int, lang: Lang) -> tuple[str, int]
         case Staircase():
             body, high = staircase.shapes(picture, left, top + 30, lang)
         case Messages():
-            body, high = messages.shapes(picture, left, top + 30)
+            body, high = messages.shapes(picture, left, top + 30, lang)
         case Tiles():
             body, high = tiles.shapes(picture, left, top + 30)
         case Curve():

@@ -1,14 +1,20 @@
-"""Draw who sent how much to whom: a table from rows to columns, and its arrows."""
+"""Draw who sent how much to whom: a table from rows to columns, and its arrows.
+
+Where the run says along which axes its ranks are arranged, a map of ranks takes the arrows' place:
+a line for each axis, in which ranks of one group have the same letter.
+"""
 
 import math
+import string
 from collections.abc import Sequence
 from html import escape
 from itertools import count
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from quizkit.lab.picture import Messages
-from quizkit.ui.pictures.look import amount, box, cut, fraction, ink
+from quizkit.lab.picture import Axis, Messages
+from quizkit.ui.pictures.look import amount, box, cut, fill, fitted, fraction, ink
 from quizkit.words import Lang, listed, say
 
 _SHADES = ".-+#"  # nothing, less than a third of the most, less than two thirds, up to the most
@@ -16,11 +22,15 @@ _CELL, _RADIUS = 40, 120  # of the table and of the ring of ranks in an SVG
 _APART = 44  # ranks of a node, in the SVG
 _FEW = 4  # ranks whose arrows can always be told apart
 _MEGA = 1e6
+_TOLD = 4  # groups that are listed where there is no room for a map
 
 
 def lines(sent: Messages, width: int, lang: Lang) -> list[Text]:
-    """Draw the table, with numbers if they fit and else with shades; below it the arrows."""
-    return [*(_table(sent, width) or _shaded(sent, lang)), *arrows(sent, lang)]
+    """Draw the table, with numbers if they fit and else with shades; below it the arrows, or the
+    map of ranks where there are axes.
+    """
+    below = _map(sent, width, lang) if sent.axes else arrows(sent, lang)
+    return [*(_table(sent, width) or _shaded(sent, width, lang)), *below]
 
 
 def _table(sent: Messages, width: int) -> list[Text]:
@@ -37,8 +47,8 @@ def _table(sent: Messages, width: int) -> list[Text]:
         line = Text(f"{f'from {rank}':7}", no_wrap=True)
         for to, text in enumerate(row):
             gap = "  |" if sent.node and to and to % sent.node == 0 else ""
-            near = _near(sent, rank, to)
-            line.append(gap).append(f" {text.rjust(wide)}", "" if text == "." else ink(1 - near))
+            colour = ink(_place(sent, rank, to))
+            line.append(gap).append(f" {text.rjust(wide)}", "" if text == "." else colour)
         drawn.append(line)
     return drawn
 
@@ -54,14 +64,95 @@ def _near(sent: Messages, one: int, other: int) -> bool:
     return not sent.node or one // sent.node == other // sent.node
 
 
-def _shaded(sent: Messages, lang: Lang) -> list[Text]:
+def _place(sent: Messages, one: int, other: int) -> int:
+    """The colour of what one rank sends another: by axis, else by whether it leaves the node."""
+    if sent.axes:
+        return next((i for i, each in enumerate(sent.axes) if _along(each, one, other)), -1)
+    return 1 - _near(sent, one, other)
+
+
+def _along(axis: Axis, one: int, other: int) -> bool:
+    """Tell whether two ranks are in one group of the axis."""
+    return any(one in group and other in group for group in axis.groups)
+
+
+def _map(sent: Messages, width: int, lang: Lang) -> list[Text]:
+    """A line for each axis: the ranks, with one letter for one group; what was sent along it."""
+    n, names = len(sent.cells), [axis.label for axis in sent.axes]
+    letters = [_letters(axis, n) for axis in sent.axes]
+    wide = max(cell_len(each) for row in [*letters, [f"{n - 1}"]] for each in row)
+    first = [say("lab.picture_ranks", lang), *fitted(names, width)]
+    room = max(map(cell_len, first))
+    heads, sums = _sums_told(sent, lang)
+    columns = [max(cell_len(each) for each in column) for column in zip(heads, *sums, strict=True)]
+    rows = [[f"{rank}" for rank in range(n)], *letters]
+    drawn: list[Text] = []
+    for place, (name, row, told) in enumerate(zip(first, rows, [heads, *sums], strict=True), -1):
+        line = Text(set_cell_size(name, room) + " ", no_wrap=True)
+        line.append(
+            _row(sent, [each.rjust(wide) for each in row]), ink(place) if place >= 0 else ""
+        )
+        for text, column in zip(told, columns, strict=True):
+            line.append("  " + " " * (column - cell_len(text)) + text)
+        drawn.append(line)
+    if max(line.cell_len for line in drawn) > width:
+        drawn = [Text(each) for each in _along_axes(sent, lang)]
+    if sent.node:
+        drawn.append(_of_nodes(sent, lang))
+    return drawn
+
+
+def _letters(axis: Axis, n: int) -> list[str]:
+    """For each rank the letter of its group, or the number of it; a dash where it is in none."""
+    signs = string.ascii_letters if len(axis.groups) <= len(string.ascii_letters) else ()
+    found = {
+        rank: signs[i] if signs else f"{i}" for i, each in enumerate(axis.groups) for rank in each
+    }
+    return [found.get(rank, "-") for rank in range(n)]
+
+
+def _sums_told(sent: Messages, lang: Lang) -> tuple[list[str], list[list[str]]]:
+    """Heads of columns, and for each axis what was sent along it: inside nodes and across."""
+    pairs = [_sums(sent, axis) for axis in sent.axes]
+    if not sent.node:
+        return [say("lab.picture_sent", lang)], [[amount(sum(each))] for each in pairs]
+    heads = [say("lab.picture_within", lang), say("lab.picture_between", lang)]
+    return heads, [[*map(amount, each)] for each in pairs]
+
+
+def _along_axes(sent: Messages, lang: Lang) -> list[str]:
+    """For each axis its groups, the first few where there are many, and what was sent along it."""
+    told: list[str] = []
+    for axis in sent.axes:
+        shown = axis.groups if len(axis.groups) <= 2 * _TOLD else axis.groups[:_TOLD]
+        texts = [f"{{{' '.join(map(str, group))}}}" for group in shown]
+        rest = len(axis.groups) - len(shown)
+        more = say("lab.picture_more_groups", lang, count=rest) if rest else ""
+        within, between = map(amount, _sums(sent, axis))
+        name = "lab.picture_axis_nodes" if sent.node else "lab.picture_axis"
+        groups = " ".join(texts) + more
+        said = say(name, lang, axis=axis.label, groups=groups, within=within, between=between)
+        told.append(said)
+    return told
+
+
+def _of_nodes(sent: Messages, lang: Lang) -> Text:
+    within, between = map(amount, _sums(sent))
+    return Text(say("lab.picture_nodes", lang, within=within, between=between))
+
+
+def _shaded(sent: Messages, width: int, lang: Lang) -> list[Text]:
+    """A sign for each cell; nothing where even these do not fit."""
     most = max((each for row in sent.cells for each in row), default=0)
+    apart = " " if 4 + 2 * len(sent.cells) <= width else ""
+    if 4 + len(sent.cells) > width:
+        return []
     drawn: list[Text] = []
     for rank, row in enumerate(sent.cells):
         line = Text(f"{rank:3} ", no_wrap=True)
         for each in row:
             shade = math.ceil(fraction(each, most) * 3)
-            line.append(_SHADES[shade] + " ", ink(0) if shade else "")
+            line.append(_SHADES[shade] + apart, ink(0) if shade else "")
         drawn.append(line)
     return [*drawn, Text(say("lab.picture_shades", lang, most=_short(most)), "dim")]
 
@@ -70,9 +161,7 @@ def arrows(sent: Messages, lang: Lang) -> list[Text]:
     """Say the table as one ring, or who sends to whom; then what leaves the nodes."""
     told = [Text(each) for each in _ring(sent, lang) or _each(sent)]
     if sent.node:
-        within, between = _sums(sent)
-        text = say("lab.picture_nodes", lang, within=amount(within), between=amount(between))
-        told.append(Text(text))
+        told.append(_of_nodes(sent, lang))
     return told
 
 
@@ -99,10 +188,13 @@ def _goals(row: Sequence[float]) -> list[int]:
     return [to for to, each in enumerate(row) if each]
 
 
-def _sums(sent: Messages) -> tuple[float, float]:
-    """Return the amount that stayed within a node, and the amount that left one."""
+def _sums(sent: Messages, axis: Axis | None = None) -> tuple[float, float]:
+    """Return the amount that stayed within a node, and the amount that left one: along an axis."""
     pairs = [
-        (_near(sent, i, j), each) for i, row in enumerate(sent.cells) for j, each in enumerate(row)
+        (_near(sent, i, j), each)
+        for i, row in enumerate(sent.cells)
+        for j, each in enumerate(row)
+        if each and (axis is None or _along(axis, i, j))
     ]
     return sum(each for near, each in pairs if near), sum(each for near, each in pairs if not near)
 
@@ -110,6 +202,10 @@ def _sums(sent: Messages) -> tuple[float, float]:
 def sentence(sent: Messages, lang: Lang) -> str:
     """Say how many pairs talk, how much in all, the most on one arrow, and the arrows."""
     flat = [each for row in sent.cells for each in row]
+    told = listed((each.plain for each in arrows(sent, lang)), lang)
+    if sent.axes:
+        whole = [_of_nodes(sent, lang).plain] if sent.node else []
+        told = say("lab.picture_apart", lang).join([*_along_axes(sent, lang), *whole])
     return say(
         "lab.picture_messages",
         lang,
@@ -118,13 +214,14 @@ def sentence(sent: Messages, lang: Lang) -> str:
         pairs=sum(1 for each in flat if each),
         total=amount(sum(flat)),
         most=amount(max(flat, default=0)),
-        arrows=listed((each.plain for each in arrows(sent, lang)), lang),
+        arrows=told,
     )
 
 
-def shapes(sent: Messages, left: int, top: int) -> tuple[str, int]:
+def shapes(sent: Messages, left: int, top: int, lang: Lang) -> tuple[str, int]:
     """Draw the table, and beside it the ranks with their arrows: by nodes where a run has some, as
-    a tree where they are one, else in a ring. Where all talk to all the table says it alone.
+    a tree where they are one, else in a ring. Where all talk to all the table says it alone. Axes
+    have a colour each, and under the table what was sent along them.
     """
     n, most = len(sent.cells), max((each for row in sent.cells for each in row), default=0)
     cell = min(_CELL, 320 // max(n, 1))
@@ -134,12 +231,18 @@ def shapes(sent: Messages, left: int, top: int) -> tuple[str, int]:
         parts.append(cut(left + 20, y + cell * 0.6, f"{i}", "end"))
         parts.append(cut(left + 26 + (i + 0.5) * cell, top + 10, f"{i}", "middle"))
         for j, each in enumerate(row):
-            tip = f"rank {i} -> rank {j}: {amount(each)}"
-            near = not _near(sent, i, j)
+            tip = f"rank {i} -> rank {j}: {amount(each)}{_named(sent, i, j)}"
+            place = _place(sent, i, j)
             shade = 0.15 + 0.85 * fraction(each, most) if each else 0.04
-            parts.append(box(left + 26 + j * cell, y, cell - 2, cell - 2, near, tip, shade))
+            parts.append(box(left + 26 + j * cell, y, cell - 2, cell - 2, place, tip, shade))
+    table = 24 + n * cell
+    for place, text in enumerate(_along_axes(sent, lang)):
+        y = top + table + 18 * place
+        parts.append(box(left + 26, y, 10, 10, place, text))
+        parts.append(cut(left + 42, y + 9, text))
+    table += 18 * len(sent.axes)
     if _is_crowded(sent):
-        return "".join(parts), 24 + n * cell
+        return "".join(parts), table
     places = _places(sent, left + 560, top + 20)
     for rank in range(0, n, sent.node) if sent.node else ():
         xs, ys = zip(*places[rank : rank + sent.node], strict=True)
@@ -153,12 +256,20 @@ def shapes(sent: Messages, left: int, top: int) -> tuple[str, int]:
         for j, each in enumerate(row):
             if each and i != j:
                 width = 1 + 3 * fraction(each, most)
-                parts.append(_arrow(places[i], places[j], width, f"{i} -> {j}: {amount(each)}"))
+                tip = f"{i} -> {j}: {amount(each)}{_named(sent, i, j)}"
+                colour = fill(_place(sent, i, j) if sent.axes else 0)
+                parts.append(_arrow(places[i], places[j], width, tip, colour))
     for rank, (x, y) in enumerate(places):
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="12" fill="#fff" stroke="#555"/>')
         parts.append(cut(x, y + 4, f"{rank}", "middle"))
     deep = max((y for _, y in places), default=0) - top
-    return "".join(parts), max(math.ceil(deep) + 24, 24 + n * cell)
+    return "".join(parts), max(math.ceil(deep) + 24, table)
+
+
+def _named(sent: Messages, one: int, other: int) -> str:
+    """The axis that two ranks talk along, in brackets; nothing where there is none."""
+    labels = [axis.label for axis in sent.axes if _along(axis, one, other)]
+    return f" ({labels[0]})" if labels else ""
 
 
 def _is_crowded(sent: Messages) -> bool:
@@ -229,7 +340,9 @@ def _reaches_all(near: Sequence[set[int]]) -> bool:
     return len(found) == len(near)
 
 
-def _arrow(start: tuple[float, float], end: tuple[float, float], width: float, tip: str) -> str:
+def _arrow(
+    start: tuple[float, float], end: tuple[float, float], width: float, tip: str, colour: str
+) -> str:
     """A bent line, so that the way back is another one, with its head at the end."""
     (x, y), (u, v) = start, end
     far = math.hypot(u - x, v - y)
@@ -243,8 +356,8 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], width: float, t
     head = f"M{u:.1f} {v:.1f}l{wing}z"
     return (
         f'<g><title>{escape(tip)}</title><path d="M{x:.1f} {y:.1f}Q{bx:.1f} {by:.1f}'
-        f' {u:.1f} {v:.1f}" fill="none" stroke="#2f6fb3" stroke-width="{width:.1f}"/>'
-        f'<path d="{head}" fill="#2f6fb3"/></g>'
+        f' {u:.1f} {v:.1f}" fill="none" stroke="{colour}" stroke-width="{width:.1f}"/>'
+        f'<path d="{head}" fill="{colour}"/></g>'
     )
 
 
