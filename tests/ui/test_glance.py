@@ -128,25 +128,26 @@ def _parts(question: Question) -> tuple[object, ...]:
     return tuple(each for name in names for each in getattr(question, name, ()))
 
 
-@pytest.mark.parametrize("lang", LANGS)
-def test_every_proof_fits_a_small_screen_and_shows_no_formula(lang: Lang):
+@pytest.mark.parametrize("half", [0, 1])
+def test_every_proof_fits_a_small_screen_and_shows_no_formula(half: int):
     over, raw, unrecorded = list[str](), list[str](), list[str]()
-    names = [each.id for each in questions.values() if each.proof]
-    assert len(names) > 400
+    names = [each.id for each in questions.values() if each.proof][half::2]
+    assert len(names) > 200
     for name in names:
         try:
-            moment = replace(answered(name), lang=lang)
+            judged_once = answered(name)
         except LabError:  # the demo has got other options since
             unrecorded.append(name)
             continue
-        shown = told(moment)
-        idle = nothing_to_show(moment)
-        below = Group(*standing(moment, False), "", footer("verdict", lang, 4, idle))
-        lines = shown.count("\n") + drawn(below).count("\n")
-        if lines > ROWS:
-            over.append(f"{name}: {lines}")
-        formulas = [found[0] for found in FORMULA.finditer(shown)]
-        raw += [f"{name}: {each}" for each in formulas if each not in words_of(moment)]
+        for moment in (replace(judged_once, lang=lang) for lang in LANGS):
+            shown = told(moment)
+            idle = nothing_to_show(moment)
+            below = Group(*standing(moment, False), "", footer("verdict", moment.lang, 4, idle))
+            lines = shown.count("\n") + drawn(below).count("\n")
+            if lines > ROWS:
+                over.append(f"{name}: {lines}")
+            formulas = [found[0] for found in FORMULA.finditer(shown)]
+            raw += [f"{name}: {each}" for each in formulas if each not in words_of(moment)]
     assert len(unrecorded) < len(names) / 20, unrecorded
     assert not raw
     assert not over, over
