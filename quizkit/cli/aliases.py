@@ -64,6 +64,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "loss-scale": ("loss-scaling", "grad-scaler"),
     "mesh": ("device-mesh", "process-groups", "通信组"),
     "model-states": ("zero", "zero-1", "zero-2", "zero-3", "deepspeed"),
+    "moe-groups": ("edp", "expert-data-parallel", "expert-gradients", "专家梯度"),
     "nan-hunt": ("nan",),
     "master-weights": ("主权重",),
     "online-softmax": ("softmax",),
