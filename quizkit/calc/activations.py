@@ -306,7 +306,7 @@ SHEET = Calculator(
         fullest_stage_bytes,
     ],
     rules=[_divides, _interleaves],
-    dense_only=True,
+    models="dense",
     quiz=Quiz(
         "bytes_per_layer",
         "MB",

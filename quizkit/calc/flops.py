@@ -189,7 +189,7 @@ SHEET = Calculator(
         six_nd_error,
     ],
     rules=[heads_divide],
-    dense_only=True,
+    models="dense",
     quiz=Quiz(
         "flops_per_token",
         "GFLOP",

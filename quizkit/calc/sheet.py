@@ -96,8 +96,8 @@ class Calculator:
     figures: Sequence[Figure]
     rules: Sequence[Callable[[Mapping[str, Value | None]], None]] = ()
     quiz: Quiz | None = None
-    dense_only: bool = False
-    """Its sums know neither experts nor a latent cache."""
+    models: Literal["all", "dense", "experts"] = "all"
+    """Dense: its sums know neither experts nor a latent cache."""
     _named: Mapping[str, Input] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -114,8 +114,10 @@ class Calculator:
         self, model: "Model | None", chip: "Chip | None", said: Container[str] = ()
     ) -> Filled:
         """What they say of the inputs that are not `said`. Raises CalcError if they say nothing."""
-        if model and self.dense_only and (model.experts or model.latent):
+        if model and self.models == "dense" and (model.experts or model.latent):
             raise CalcError("calc_dense_only", sheet=self.name, model=model.name)
+        if model and self.models == "experts" and not model.experts:
+            raise CalcError("calc_experts_only", sheet=self.name, model=model.name)
         asked: dict[str, tuple[Value | None, Chip | Model]] = {}
         for each in self.inputs:
             if model and each.of_model:

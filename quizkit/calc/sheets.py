@@ -13,6 +13,7 @@ NAMES = (
     "activations",
     "pipeline",
     "traffic",
+    "moe",
     "allreduce",
     "flops",
     "mfu",

@@ -3,43 +3,54 @@
 from quizkit.words import Words
 
 WORDS: Words = {
-    "list_title": {"zh": "计算器", "en": "Calculators"},
     "list_hint": {
-        "zh": "某个计算器的全部选项：quizkit calc 名字 --help。每个都可以加 --explain（公式和出处）、--quiz（出成一道题）、--json。",
-        "en": "All options of one: quizkit calc NAME --help. Each takes --explain (formula and source), --quiz (asks you instead), --json.",
+        "zh": "--model、--gpu 按名字填数。quizkit calc 名字 --help：全部选项和例子；--explain：公式和出处；--quiz：出成题考您；--json。",
+        "en": "--model and --gpu fill numbers in by name. quizkit calc NAME --help: options, an example; --explain: formulas and sources; --quiz asks you; --json.",
     },
+    "ask_layout": {"zh": "怎么切？", "en": "Which layout?"},
+    "ask_fits": {"zh": "显存放得下吗？", "en": "Does it fit?"},
+    "ask_long": {"zh": "要训多久？", "en": "How long does it take?"},
+    "ask_network": {"zh": "网络上传多少？", "en": "What crosses the network?"},
+    "ask_fast": {"zh": "跑得多快？", "en": "How fast is it?"},
     "what_memory": {
-        "zh": "每张卡上权重、梯度、优化器状态占多少；放得下多大的模型",
-        "en": "What weights, gradients and optimizer states take on each device; the largest model that fits",
+        "zh": "权重、梯度、优化器状态在每张卡上占多少，放得下多大的模型",
+        "en": "weights, gradients, optimizer states per GPU; the largest model",
     },
     "what_activations": {
         "zh": "前向为反向保留多少激活：每层、最满的 stage",
-        "en": "What the forward keeps for the backward: per layer, and in the fullest stage",
+        "en": "what the forward keeps for the backward: per layer, per stage",
     },
     "what_pipeline": {
-        "zh": "流水线一步多久，气泡多大，每个 rank 最多保留几份激活；画出甘特图",
-        "en": "How long a pipeline's step takes, its bubble, how many activations live; draws the timeline",
+        "zh": "流水线一步多久，气泡多大，保留几份激活；画甘特图",
+        "en": "a schedule's step, bubble and live activations, as a timeline",
     },
     "what_traffic": {
         "zh": "每个 GPU 一步在各并行维度上发多少字节，要多久",
-        "en": "What each GPU sends in a step along each axis of parallelism, and how long that takes",
+        "en": "bytes each GPU sends in a step, by axis of parallelism",
+    },
+    "what_moe": {
+        "zh": "MoE 的激活参数、all-to-all 字节数、超出容量丢多少",
+        "en": "an MoE's active parameters, all-to-all bytes, dropped tokens",
     },
     "what_allreduce": {
         "zh": "一次集合通信发多少、几步、多久，algbw 与 busbw",
-        "en": "What one collective sends, in how many steps and seconds; algbw and busbw",
+        "en": "one collective: bytes, steps, seconds, algbw and busbw",
     },
     "what_flops": {
         "zh": "训练一个 token、一步要多少 FLOP，与 6ND 差多少",
-        "en": "FLOPs of training per token and per step, and how far 6ND is from them",
+        "en": "FLOPs per token and per step, and how far off 6ND is",
     },
     "what_mfu": {
         "zh": "每秒多少 token 相当于多少 MFU 与 HFU",
-        "en": "MFU and HFU of a number of tokens per second",
+        "en": "tokens per second as MFU and HFU",
     },
-    "what_days": {"zh": "训练要多少天", "en": "How many days a training takes"},
+    "what_days": {
+        "zh": "训练要多少天",
+        "en": "days of a training run",
+    },
     "what_kv": {
-        "zh": "KV 缓存多大，解码最快多快，最多放得下多少条序列",
-        "en": "The KV cache's size, the least time of a decode step, the most sequences that fit",
+        "zh": "KV 缓存多大，解码最快多快，放得下几条序列",
+        "en": "the KV cache, the fastest decode step, sequences that fit",
     },
     "inputs": {"zh": "输入", "en": "Inputs"},
     "results": {"zh": "结果", "en": "Results"},

@@ -431,6 +431,18 @@ WORDS: Words = {
         "zh": "--mfu {mfu} 超过 1；要写成 0.4 或 40%",
         "en": "--mfu {mfu} is above 1; write 0.4 or 40%",
     },
+    "calc_experts_only": {
+        "zh": "{model} 没有专家，calc {sheet} 算的是 MoE；稠密模型用 quizkit calc flops --model {model}",
+        "en": "{model} has no experts, which calc {sheet} is about; of a dense model: quizkit calc flops --model {model}",
+    },
+    "calc_moe_topk": {
+        "zh": "每个 token 选 {topk} 个专家，可一共只有 {experts} 个",
+        "en": "A token cannot take {topk} of {experts} experts",
+    },
+    "calc_moe_limit": {
+        "zh": "--node-limit {limit} 不行：专家分在 {nodes} 个节点上，限定的节点里还要够 {topk} 个专家",
+        "en": "--node-limit {limit} does not go: experts lie on {nodes} nodes, and {topk} of them have to lie on so many",
+    },
     "calc_dense_only": {
         "zh": "{model} 有专家或 MLA，calc {sheet} 只会算稠密模型；用 quizkit calc moe --model {model}",
         "en": "{model} has experts or MLA, and calc {sheet} counts dense models; use quizkit calc moe --model {model}",

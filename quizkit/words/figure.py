@@ -251,6 +251,86 @@ WORDS: Words = {
         "zh": "天数（每天 86,400 秒，不停机）",
         "en": "days (of 86,400 s, without a stop)",
     },
+    "moe_expert_params": {
+        "zh": "一个专家的参数",
+        "en": "parameters of one expert",
+    },
+    "moe_layer_params": {
+        "zh": "一层专家的参数：路由、全部专家、共享专家",
+        "en": "parameters of one layer of experts, router and shared ones among them",
+    },
+    "moe_active_layer_params": {
+        "zh": "其中一个 token 用到的",
+        "en": "of these, what a token meets",
+    },
+    "moe_total_params": {
+        "zh": "总参数",
+        "en": "parameters in all",
+    },
+    "moe_active_params": {
+        "zh": "激活参数（一个 token 用到的，含词表）",
+        "en": "active parameters (what a token meets, tables counted)",
+    },
+    "moe_active_share": {
+        "zh": "激活参数占总参数",
+        "en": "active of all",
+    },
+    "moe_flops_per_token": {
+        "zh": "每个 token 的 FLOP，前向加反向，不含注意力分数",
+        "en": "FLOPs per token, forward and backward, no attention scores",
+    },
+    "moe_copies": {
+        "zh": "一个 rank 的 token 一共要发的份数",
+        "en": "copies of a rank's tokens",
+    },
+    "moe_tokens_per_expert": {
+        "zh": "每个专家平均算多少行（来自所有 rank）",
+        "en": "rows that an expert computes, from all ranks, mean",
+    },
+    "moe_remote_share": {
+        "zh": "要离开本 rank 的比例（均匀路由）",
+        "en": "of the copies, those that leave their rank (uniform routing)",
+    },
+    "moe_dispatch_bytes": {
+        "zh": "dispatch：每个 rank 每层前向发出",
+        "en": "dispatch: sent by a rank in one layer's forward",
+    },
+    "moe_combine_bytes": {
+        "zh": "combine：每个 rank 每层前向发出",
+        "en": "combine: sent by a rank in one layer's forward",
+    },
+    "moe_all_to_all_bytes": {
+        "zh": "前向加反向，每层四次 all-to-all，每个 rank 发出",
+        "en": "forward and backward, four all-to-alls a layer, sent by a rank",
+    },
+    "moe_gathering_bytes": {
+        "zh": "换成 all-gather 加 reduce-scatter，前向发出",
+        "en": "forward, if all tokens are gathered everywhere instead",
+    },
+    "moe_nodes_per_token": {
+        "zh": "一个 token 的专家平均分在几个节点上（均匀路由）",
+        "en": "nodes that hold a token's experts, mean (uniform routing)",
+    },
+    "moe_across_bytes": {
+        "zh": "前向跨节点发出（每个节点只发一份）",
+        "en": "forward, between nodes (one copy for each node)",
+    },
+    "moe_across_seconds": {
+        "zh": "跨节点的时间",
+        "en": "time of it between nodes",
+    },
+    "moe_capacity": {
+        "zh": "每个 rank 给每个专家的名额",
+        "en": "copies a rank may send to an expert",
+    },
+    "moe_dropped_share": {
+        "zh": "丢弃的比例（均匀随机路由，二项分布精确求和）",
+        "en": "dropped (uniform random routing, exact binomial sum)",
+    },
+    "moe_empty_share": {
+        "zh": "空着的名额占比",
+        "en": "slots that stay empty",
+    },
     "allreduce_chunk_bytes": {
         "zh": "一块",
         "en": "a chunk",

@@ -243,6 +243,58 @@ WORDS: Words = {
         "zh": "MFU：模型 FLOP 占稠密峰值的比例，不含重算；和 --peak 一起代替 --achieved",
         "en": "MFU, of the dense peak, nothing recomputed counted; with --peak, instead of --achieved",
     },
+    "experts": {
+        "zh": "每层的路由专家数（不含共享专家）",
+        "en": "routed experts of a layer (shared ones are not among them)",
+    },
+    "topk": {
+        "zh": "每个 token 选几个专家",
+        "en": "experts that a token is sent to",
+    },
+    "expert_ffn": {
+        "zh": "一个专家的中间宽度；求参数和 FLOP",
+        "en": "width inside an expert; asks for parameters and FLOPs",
+    },
+    "shared_experts": {
+        "zh": "共享专家数，每个 token 都经过",
+        "en": "shared experts, which every token meets",
+    },
+    "moe_layers": {
+        "zh": "带专家的层数",
+        "en": "layers with experts",
+    },
+    "outside": {
+        "zh": "这些层的专家和路由之外的参数：注意力、稠密层、词表等",
+        "en": "parameters other than those layers' experts and routers: attention, dense layers, tables",
+    },
+    "looked_up": {
+        "zh": "其中不做乘法的：查表的词嵌入、norm",
+        "en": "of these, what no token is multiplied by: the looked-up table, norms",
+    },
+    "moe_tokens": {
+        "zh": "每个 rank 的 token 数；求通信量",
+        "en": "tokens of each rank; asks for what is sent",
+    },
+    "ep": {
+        "zh": "专家并行的份数",
+        "en": "expert-parallel degree",
+    },
+    "dispatch_dtype": {
+        "zh": "dispatch 时每个数的类型（fp8 不含缩放因子）",
+        "en": "type of the numbers dispatched (fp8 without its scales)",
+    },
+    "combine_dtype": {
+        "zh": "combine 时每个数的类型",
+        "en": "type of the numbers that come back",
+    },
+    "node_limit": {
+        "zh": "每个 token 最多去几个节点；0 表示不限",
+        "en": "nodes that a token's experts may lie on; 0: no limit",
+    },
+    "capacity_factor": {
+        "zh": "容量系数：每个专家的名额是平均值的几倍；求丢弃率",
+        "en": "capacity factor, slots of an expert over the mean; asks for what is dropped",
+    },
     "tokens": {
         "zh": "训练的 token 总数",
         "en": "tokens of the whole run",

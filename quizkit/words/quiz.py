@@ -119,6 +119,26 @@ WORDS: Words = {
         "zh": "当成只发自己那一份：环上每个 rank 要转发 N-1 份",
         "en": "that in a ring a rank passes on N-1 shards, not its own alone",
     },
+    "moe": {
+        "zh": "一层 MoE：{experts} 个专家，每个 token 选 {topk} 个，路由均匀；{ep} 路专家并行，每个 rank 有 {tokens} 个 token，隐藏维度 {hidden}，按 bf16 发。前向的 dispatch 里，每个 rank 平均发出多少 MB（10^6 字节）？",
+        "en": "An MoE layer of {experts} experts sends each token to {topk}, uniformly; {ep}-way expert parallel, {tokens} tokens a rank, hidden size {hidden}, bf16. How many MB (10^6 bytes) does a rank send in the forward's dispatch, on average?",
+    },
+    "moe_one_copy": {
+        "zh": "忘了每个 token 要发 k 份",
+        "en": "that a token is sent k times",
+    },
+    "moe_none_at_home": {
+        "zh": "忘了有 1/ep 的份数留在本 rank",
+        "en": "that 1/ep of the copies stay on their rank",
+    },
+    "moe_both_ways": {
+        "zh": "把 combine 也算进去了",
+        "en": "that combine is not asked for",
+    },
+    "moe_stays_at_home": {
+        "zh": "算成了留在本 rank 的那 1/ep",
+        "en": "that 1/ep is what stays, not what leaves",
+    },
     "pipeline": {
         "zh": "1F1B 流水线，{stages} 个 stage 一样快，{microbatches} 个 micro-batch，通信不计时间。流水线气泡（pipeline bubble）占整步时间的百分之几？",
         "en": "A 1F1B pipeline of {stages} equal stages runs {microbatches} micro-batches; messages take no time. Which share of the step, in percent, is bubble?",

@@ -47,15 +47,28 @@ def columns(line: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in line)
 
 
+@pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_alone_it_lists_every_calculator_with_a_line_to_paste(tmp_path: Path, lang: str):
-    done = run(tmp_path, "calc", "--lang", lang)
-    assert (done.returncode, done.stderr) == (0, "")
-    for name in NAMES:
-        assert EXAMPLES[name] in done.stdout  # unbroken at 80 columns: it is there to be pasted
-    assert ("显存" in run(tmp_path, "--help", QUIZKIT_LANG=lang).stdout) is (lang == "zh")
-    listed = data(tmp_path, "calc")
-    assert [each["name"] for each in listed["calculators"]] == [*NAMES]
+def test_alone_it_shows_what_one_can_ask_and_a_line_to_paste(
+    tmp_path: Path, lang: str, plain: bool
+):
+    words = ["calc", "--lang", lang, *(["--plain"] if plain else [])]
+    done = CliRunner().invoke(app, words, env={"QUIZKIT_HOME": str(tmp_path), "COLUMNS": "80"})
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 24
+    assert max(map(columns, lines)) <= 80
+    listed = [re.split(r"[ :：]", line[2:])[0] for line in lines if line.startswith("  ")]
+    assert sorted(listed) == sorted(EXAMPLES)  # each once, and none on two lines
+    (line,) = (line for line in lines if line.startswith("quizkit calc memory"))
+    pasted = CliRunner().invoke(app, [*shlex.split(line)[1:], "--json"])
+    assert json.loads(pasted.stdout)["max_params"] > 70e9
+
+
+def test_programs_get_every_calculator_with_an_example(tmp_path: Path):
+    listed = data(tmp_path, "calc")["calculators"]
+    assert {each["name"] for each in listed} >= {*NAMES}
+    assert all(each["example"].startswith("quizkit calc " + each["name"]) for each in listed)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -75,7 +88,7 @@ def test_every_example_runs_and_json_has_every_figure_with_its_formula(tmp_path:
         assert found["formulas"][each]["filled"]
     assert set(found["inputs"]) == {each.name for each in sheet(name).inputs}
     given = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
-    assert set(found["given"]) == given
+    assert set(found["given"]) == given - {"model", "gpu"}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -57,6 +57,18 @@ CONTRACT: list[tuple[str, dict[str, Any]]] = [
         TRAFFIC | {"seconds": sum(TRAFFIC.values()) / 1000},
     ),
     (
+        "moe --experts 8 --topk 2 --hidden 10 --expert-ffn 6 --tokens 12 --ep 4"
+        " --combine-dtype fp32 --capacity-factor 1.5",
+        {
+            "total_params": 80 + 8 * 180,
+            "active_params": 80 + 2 * 180,
+            "tokens_per_expert": 12,
+            "dispatch_bytes": 24 * 10 * 2 * 0.75,
+            "combine_bytes": 24 * 10 * 4 * 0.75,
+            "capacity": 5,
+        },
+    ),
+    (
         "allreduce --bytes 800 --ranks 4 --alpha 1s --bandwidth 100B/s",
         {
             "sent_bytes_per_rank": 1200,

@@ -6,9 +6,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from quizkit.calc import sheets
 from quizkit.calc.figure import shown
 from quizkit.calc.sheet import Calculator, Input, option
+from quizkit.ui.screens.parts import colon
 from quizkit.words import Lang, say
 from quizkit.words.input import WORDS as INPUTS
 
@@ -17,46 +17,59 @@ EXAMPLES: Mapping[str, str] = {
     "activations": "quizkit calc activations --hidden 12288 --heads 96 --seq 2048 --tp 8 --sp",
     "pipeline": "quizkit calc pipeline --stages 4 --microbatches 8 --schedule 1f1b",
     "traffic": "quizkit calc traffic --params 7B --dp 8 --intra 450GB/s --inter 50GB/s",
+    "moe": "quizkit calc moe --model deepseek-v3 --tokens 4096 --ep 64 --capacity-factor 1.25",
     "allreduce": "quizkit calc allreduce --bytes 1GB --ranks 8 --bandwidth 50GB/s",
     "flops": "quizkit calc flops --layers 96 --hidden 12288 --seq 2048 --vocab 51200",
     "mfu": "quizkit calc mfu --params 7B --tokens-per-second 4e5 --gpus 64 --peak 989e12",
     "days": "quizkit calc days --params 175B --tokens 300B --gpus 1024 --achieved 140e12",
     "kv": "quizkit calc kv --layers 80 --kv-heads 8 --head-dim 128 --seq 8192",
 }
+ASKED: Mapping[str, Sequence[str]] = {
+    "layout": ("plan",),
+    "fits": ("memory", "activations", "kv"),
+    "long": ("days", "flops"),
+    "network": ("traffic", "moe", "allreduce"),
+    "fast": ("mfu", "pipeline"),
+}
+"""What people come to ask, and the calculators that answer."""
+_START = "quizkit calc memory --model llama-3-70b --dp 64 --zero 3 --fit h100"
 _COMMON = ("explain", "quiz", "json", "lang", "plain")
 
 
 def table(lang: Lang, plain: bool) -> RenderableType:
-    """Draw every calculator: what it answers, and a line that can be pasted."""
-    rows = [(name, say(f"calc.what_{name}", lang), EXAMPLES[name]) for name in sheets.NAMES]
+    """Draw every calculator under the question it answers, and a line that can be pasted."""
+    lines: list[RenderableType] = []
+    for question, names in ASKED.items():
+        known = [name for name in names if name in EXAMPLES]
+        if known:
+            lines.append(Text(say(f"calc.ask_{question}", lang), "bold"))
+        for name in known:
+            what = say(f"calc.what_{name}", lang)
+            row = f"  {name}{colon(lang)}{what}" if plain else f"  {name:<13}{what}"
+            lines.append(Text(row, overflow="fold"))
     hint = Text(say("calc.list_hint", lang), "" if plain else "dim", overflow="fold")
-    return Group(
-        Text(say("calc.list_title", lang), "bold"),
-        _rows([(name, (what, example)) for name, what, example in rows], plain),
-        Text(""),
-        hint,
-    )
+    return Group(*lines, Text(""), Text(_START, overflow="fold"), hint)
 
 
 def page(sheet: Calculator, lang: Lang, plain: bool) -> RenderableType:
     """Draw a calculator's page: what it answers and takes, with every default."""
-    common = [(f"--{name}", (say(f"calc.option_{name}", lang),)) for name in _COMMON]
+    common = [(f"--{name}", say(f"calc.option_{name}", lang)) for name in _COMMON]
     named = {
         "model": any(each.of_model for each in sheet.inputs),
         "gpu": any(each.of_chip for each in sheet.inputs),
     }
     common[:0] = [
-        (f"--{name} {name.upper()}", (say(f"calc.option_{name}", lang),))
+        (f"--{name} {name.upper()}", say(f"calc.option_{name}", lang))
         for name, takes in named.items()
         if takes
     ]
     if sheet.name == "pipeline":
-        common.insert(0, ("--svg F", (say("calc.option_svg", lang),)))
+        common.insert(0, ("--svg F", say("calc.option_svg", lang)))
     return Group(
         Text.assemble((sheet.name, "bold"), "  ", say(f"calc.what_{sheet.name}", lang)),
         Text(say("calc.example", lang, line=EXAMPLES[sheet.name]), overflow="fold"),
         Text("\n" + say("calc.options", lang), "bold"),
-        _rows([(_written(each), (_about(sheet, each, lang),)) for each in sheet.inputs], plain),
+        _rows([(_written(each), _about(sheet, each, lang)) for each in sheet.inputs], plain),
         Text("\n" + say("calc.common", lang), "bold"),
         _rows(common, plain),
     )
@@ -97,12 +110,12 @@ def _about(sheet: Calculator, each: Input, lang: Lang) -> str:
     return f"{words}（{facts[0]}）" if lang == "zh" else f"{words} ({facts[0]})"
 
 
-def _rows(rows: Sequence[tuple[str, Sequence[str]]], plain: bool) -> RenderableType:
+def _rows(rows: Sequence[tuple[str, str]], plain: bool) -> RenderableType:
     """A name and what it is: a line each where columns are not wanted."""
     if plain:
-        return Text("\n".join(f"  {name}: {' | '.join(said)}" for name, said in rows))
+        return Text("\n".join(f"  {name}: {said}" for name, said in rows))
     parts: list[RenderableType] = []
     for name, said in rows:
         parts.append(Text(f"  {name}", "bold", overflow="fold"))
-        parts += [Padding(Text(each, overflow="fold"), (0, 0, 0, 4), expand=False) for each in said]
+        parts.append(Padding(Text(said, overflow="fold"), (0, 0, 0, 4), expand=False))
     return Group(*parts)
