@@ -8,6 +8,7 @@ from quizkit.calc.figure import Value, figure
 from quizkit.calc.schedule import SCHEDULES, Event, Name, Number, chunks_of
 from quizkit.calc.schedule.playing import Played, planned, played
 from quizkit.calc.schedule.theory import (
+    CONTROLLED,
     DEEPSEEK,
     NARAYANAN,
     QI,
@@ -33,7 +34,11 @@ def _run(inputs: Mapping[str, Value | None]) -> Played:
     return played(**cast("dict[str, Any]", inputs))
 
 
-@figure("chunks", f"{NARAYANAN} (interleaved); {QI}, section 6 (zb-v); {DEEPSEEK} (dualpipe)")
+@figure(
+    "chunks",
+    f"{NARAYANAN} (interleaved); {QI}, section 6 (zb-v); {CONTROLLED} (v-half, v-min);"
+    f" {DEEPSEEK} (dualpipe)",
+)
 def chunks(schedule: Name, virtual: int) -> int:
     """Parts of the model on each device."""
     return chunks_of(schedule, virtual)

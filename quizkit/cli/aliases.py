@@ -74,7 +74,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "pipeline-checkpoint": ("checkpoint", "checkpointing", "recompute", "重计算"),
     "pipeline-dualpipe": ("dualpipe",),
     "pipeline-interleaved": ("interleaved", "interleaved-1f1b", "virtual-pipeline", "vpp"),
-    "pipeline-zero-bubble": ("zero-bubble", "zb-h1", "zb"),
+    "pipeline-zero-bubble": ("zero-bubble", "zb-h1", "zb-h2", "zb"),
     "ring-attention": ("ring", "context-parallel"),
     "ring-ulysses": ("usp", "2d-attention"),
     "rope-context": ("rope",),

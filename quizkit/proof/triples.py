@@ -25,6 +25,7 @@ _UNTIED: dict[str, Value] = {"embeddings": "untied", "positions": "rotary", "nor
 _DEMOS = {
     "interleaved": "pipeline-interleaved",
     "zb-h1": "pipeline-zero-bubble",
+    "zb-h2": "pipeline-zero-bubble",
     "dualpipe": "pipeline-dualpipe",
     "dualpipe-v": "pipeline-dualpipe",
 }
@@ -129,6 +130,9 @@ TRIPLES: tuple[Triple, ...] = (
     *_pipeline("zb-h1", "closed_bubble_share", "bubble_share", "bubble_zb_h1"),
     *_pipeline("zb-h1", "closed_peak_live", "peak_live", "peak_live_zb_h1"),
     *_pipeline("zb-h1", "", "idle_per_device", "waits_zb_h1"),
+    *_pipeline("zb-h2", "closed_makespan", "makespan", "makespan_zb_h2"),
+    *_pipeline("zb-h2", "closed_peak_live", "peak_live", "peak_live_zb_h2"),
+    *_pipeline("zb-h2", "", "idle_per_device", "waits_zb_h2"),
     *_pipeline("dualpipe", "closed_bubble", "", "idle_dualpipe"),
     *_pipeline("dualpipe", "closed_peak_live", "peak_live", "peak_live_dualpipe"),
     *_pipeline("dualpipe-v", "closed_bubble", "", "idle_dualpipe_v"),

@@ -476,8 +476,8 @@ WORDS: Words = {
         "en": "--check compares everything at once and takes nothing more ({given})",
     },
     "calc_one_chunk": {
-        "zh": "{schedule} 每张卡只有一段，不能是 --virtual {virtual}；要多段请用 interleaved、zb-v 或 dualpipe-v",
-        "en": "{schedule} has one chunk on each device, not --virtual {virtual}; for more take interleaved, zb-v or dualpipe-v",
+        "zh": "{schedule} 每张卡只有一段，不能是 --virtual {virtual}；要多段请用 interleaved、zb-v、v-half、v-min 或 dualpipe-v",
+        "en": "{schedule} has one chunk on each device, not --virtual {virtual}; for more take interleaved, zb-v, v-half, v-min or dualpipe-v",
     },
     "calc_two_chunks": {
         "zh": "{schedule} 每张卡正好两段，不能是 --virtual {virtual}；去掉 --virtual 即可",

@@ -384,8 +384,8 @@ WORDS: Words = {
         "en": "schedule",
     },
     "pipeline_virtual": {
-        "zh": "每张卡的段数（chunk）；0 表示按调度自身的段数：interleaved、zb-v、dualpipe 和 dualpipe-v 为 2，其余为 1",
-        "en": "chunks on a device; 0: as many as the schedule has by itself (interleaved, zb-v, dualpipe and dualpipe-v 2, the others 1)",
+        "zh": "每张卡的段数（chunk）；0 表示按调度自身的段数：gpipe、1f1b、zb-h1 和 zb-h2 为 1，其余为 2",
+        "en": "chunks on a device; 0: as many as the schedule has by itself (gpipe, 1f1b, zb-h1 and zb-h2 1, the others 2)",
     },
     "forward": {
         "zh": "一个 micro-batch 在一张卡的全部层上前向的时间（chunk 只占其中 1/v）",

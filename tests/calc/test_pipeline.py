@@ -8,6 +8,7 @@ import pytest
 
 from quizkit.calc import pipeline, sheets
 from quizkit.calc.figure import Value
+from quizkit.calc.schedule import SCHEDULES
 from quizkit.calc.sheet import CalcError
 
 COSTS = [(1, 1, 1), (1, 1.5, 0.5), (2, 2, 1), (3, 1, 2), (1, 3, 2), (1, 2, 3), (0.1, 0.1, 0.1)]
@@ -41,7 +42,10 @@ FITS = {
     "1f1b": lambda p, m, f, i, w: True,
     "interleaved": lambda p, m, f, i, w: True,
     "zb-h1": lambda p, m, f, i, w: m >= p and f >= w and i >= w,
+    "zb-h2": lambda p, m, f, i, w: m >= 2 * p - 1 and f >= w and i >= w,
     "zb-v": lambda p, m, f, i, w: m >= 2 * p - 1 and f == i == w,
+    "v-half": lambda p, m, f, i, w: m > p and f == i == w,
+    "v-min": lambda p, m, f, i, w: m >= p and f == i == w,
     "dualpipe": lambda p, m, f, i, w: f == i >= w,
     "dualpipe-v": lambda p, m, f, i, w: f == i >= w,
 }
@@ -72,7 +76,13 @@ def test_formula_and_clock_agree_wherever_there_is_a_formula(schedule: str, virt
         ("zb-h1", (4, 3), (1, 1, 1)),  # fewer micro-batches than stages
         ("zb-h1", (4, 8), (1, 2, 2)),  # W does not fit beside F
         ("zb-h1", (4, 8), (2, 1, 2)),  # W does not fit beside B
-        ("zb-v", (4, 5), (1, 1, 1)),
+        ("zb-h2", (4, 6), (3, 3, 1)),
+        ("zb-h2", (4, 8), (1, 3, 2)),
+        ("zb-v", (4, 2), (1, 1, 1)),
+        ("v-half", (4, 2), (1, 1, 1)),
+        ("v-half", (4, 8), (1, 2, 1)),
+        ("v-min", (3, 1), (1, 1, 1)),
+        ("v-min", (4, 8), (1, 2, 1)),
         ("zb-v", (4, 8), (5, 5, 1)),
         ("dualpipe", (4, 8), (2, 1, 1)),
         ("dualpipe", (6, 12), (1, 2, 1)),
@@ -112,6 +122,39 @@ def test_deepseeks_table(schedule: str, bubble: int) -> None:
     assert max(live) == (9 if schedule == "dualpipe" else 8)
 
 
+def test_what_the_papers_on_controlled_memory_and_zero_bubble_state() -> None:
+    for stages in (2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 30):
+        plain = work(stages, 64)
+        peaks: list[float] = []
+        bubbles: list[float] = []
+        for schedule in ("v-min", "v-half", "zb-v", "zb-h2"):
+            found = work(stages, 64, schedule=schedule)
+            live, whole, ideal = found["peak_live_whole"], found["makespan"], found["ideal"]
+            assert isinstance(live, list)
+            assert isinstance(whole, (int, float))
+            assert isinstance(ideal, (int, float))
+            peaks.append(max(live))
+            bubbles.append(whole - ideal)
+        # Micro-batches of a device's whole share: (p + 4)//3, (p + 2)//2, p and 2p - 1.
+        assert peaks == [(stages + 4) // 3, (stages + 2) // 2, stages, 2 * stages - 1]
+        # "~ 2p/3m" and "~ p/2m" where 1F1B has "~ p/m"; exactly, 1F1B has (p - 1)(F + B + W).
+        whole = 3 * (stages - 1)
+        assert 3 * (stages - 1) == plain["closed_bubble"]
+        assert abs(bubbles[0] - whole * 2 / 3) <= 1.5
+        assert abs(bubbles[1] - whole / 2) <= 0.5
+        # No gap but for the last device's late start.
+        assert bubbles[2:] == [(stages - 1) / 2, stages - 1]
+
+
+def test_zb_h2_waits_between_its_ends_as_the_paper_says() -> None:
+    for cost in ((1, 1, 1), (2, 2, 1), (3, 1, 1), (1, 1.5, 0.5)):
+        f, b, w = cost
+        for stages, microbatches in ((2, 3), (3, 5), (4, 7), (4, 12), (6, 16)):
+            found = work(stages, microbatches, schedule="zb-h2", **costs(*cost))
+            gap = f + b - 2 * w
+            assert found["idle_per_device"] == [(stages - 1 - s) * gap for s in range(stages)]
+
+
 def test_both_conventions_of_the_bubble() -> None:
     # Narayanan et al. 2021, section 2.2.1: (p - 1)/m; and over the whole step (p - 1)/(m + p - 1).
     found = work(4, 8)
@@ -124,7 +167,7 @@ def test_both_conventions_of_the_bubble() -> None:
 
 
 def test_a_turn_inside_a_device_sends_nothing_and_takes_no_time() -> None:
-    for schedule in ("zb-v", "dualpipe-v"):
+    for schedule in ("zb-v", "v-half", "v-min", "dualpipe-v"):
         assert work(4, 8, schedule=schedule)["messages"] == 2 * 8 * 6
         assert work(1, 8, schedule=schedule, latency=5)["makespan"] == 24
     assert work(4, 8, schedule="dualpipe")["messages"] == 2 * 8 * 3
@@ -223,7 +266,7 @@ def test_what_cannot_be_is_refused_with_the_reason(
 
 
 def test_a_count_may_come_out_of_a_division() -> None:
-    for schedule in ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe", "dualpipe-v"):
+    for schedule in SCHEDULES:
         found = work(4, 8, schedule=schedule)
         assert (
             pipeline.SHEET.work(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quizkit.calc.schedule import Costs, Name, order, place, simulate
+from quizkit.calc.schedule import Costs, Name, order, peak_live, place, simulate
 
 from .conftest import Run, failed
 
@@ -57,11 +57,12 @@ def test_the_clock_says_what_the_simulator_says(
 ) -> None:
     costs = Costs(forward=f, backward_input=1, backward_weight=w)
     measured = run(p, microbatches=m, forward=f, backward_weight=w)["metrics"]
-    pairs: list[tuple[str, Name]] = [("1f1b", "1f1b"), ("zb_h1", "zb-h1")]
+    pairs: list[tuple[str, Name]] = [("1f1b", "1f1b"), ("zb_h1", "zb-h1"), ("zb_h2", "zb-h2")]
     for name, theirs in pairs:
         played = simulate(order(theirs, p, m), place(theirs, p, m), costs)
         assert measured[f"makespan_{name}"] == pytest.approx(played.makespan)
         assert measured[f"waits_{name}"] == pytest.approx(played.idle)
+        assert measured[f"peak_live_{name}"] == peak_live(played.orders)
 
 
 @pytest.mark.demo

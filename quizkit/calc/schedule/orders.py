@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from quizkit.calc.schedule.both_ways import dualpipe, dualpipe_v
 from quizkit.calc.schedule.placement import Name, Op, Order, chunks_of
+from quizkit.calc.schedule.v_shaped import v_half, v_min, zb_v
 from quizkit.calc.sheet import CalcError
 
 
@@ -12,10 +13,12 @@ def order(schedule: Name, stages: int, microbatches: int, virtual: int = 0) -> O
     chunks = chunks_of(schedule, virtual)
     if schedule == "interleaved":
         return [interleaved(rank, stages, microbatches, chunks) for rank in range(stages)]
-    if schedule in ("gpipe", "1f1b", "zb-h1") and chunks != 1:
-        raise CalcError("calc_one_chunk", schedule=schedule, virtual=virtual)
-    if schedule in ("zb-v", "dualpipe", "dualpipe-v") and chunks != 2:
-        raise CalcError("calc_two_chunks", schedule=schedule, virtual=virtual)
+    usual = chunks_of(schedule)
+    if chunks != usual:
+        key = "calc_one_chunk" if usual == 1 else "calc_two_chunks"
+        raise CalcError(key, schedule=schedule, virtual=virtual)
+    if schedule in _WHOLE:
+        return _WHOLE[schedule](stages, microbatches)
     return [_SINGLE[schedule](rank, stages, microbatches) for rank in range(stages)]
 
 
@@ -27,7 +30,12 @@ def gpipe(rank: int, stages: int, microbatches: int) -> list[Op]:
 
 def one_f_one_b(rank: int, stages: int, microbatches: int) -> list[Op]:
     """Run a backward as soon as there is one (PipeDream-Flush)."""
-    warmup = min(stages - 1 - rank, microbatches)
+    return _ahead(rank, stages - 1 - rank, microbatches)
+
+
+def _ahead(rank: int, most: int, microbatches: int) -> list[Op]:
+    """Warm up with so many forwards, then run one backward for each forward."""
+    warmup = min(most, microbatches)
     ops: list[Op] = [("F", rank, i) for i in range(warmup)]
     for i in range(microbatches):
         if warmup + i < microbatches:
@@ -38,9 +46,18 @@ def one_f_one_b(rank: int, stages: int, microbatches: int) -> list[Op]:
 
 def zb_h1(rank: int, stages: int, microbatches: int) -> list[Op]:
     """1F1B whose rank r puts r weight backwards off, to where 1F1B idles (Qi et al. 2024)."""
-    late = min(rank, microbatches)
+    return _split(rank, stages, microbatches, 1)
+
+
+def zb_h2(rank: int, stages: int, microbatches: int) -> list[Op]:
+    """ZB-H1 with twice as many forwards ahead, and twice as many weight backwards put off."""
+    return _split(rank, stages, microbatches, 2)
+
+
+def _split(rank: int, stages: int, microbatches: int, ahead: int) -> list[Op]:
+    late = min(ahead * rank, microbatches)
     ops: list[Op] = []
-    for kind, _, i in one_f_one_b(rank, stages, microbatches):
+    for kind, _, i in _ahead(rank, ahead * (stages - 1 - rank), microbatches):
         ops.append(("B-" if kind == "B" else "F", rank, i))
         if kind == "B" and i >= late:
             ops.append(("W", rank, i - late))
@@ -66,41 +83,12 @@ def interleaved(rank: int, stages: int, microbatches: int, chunks: int) -> list[
     return ops + backwards[len(forwards) - warmup :]
 
 
-def zb_v(rank: int, stages: int, microbatches: int) -> list[Op]:
-    """Two chunks a rank, placed as a V, with the weight backwards in the gaps (Qi et al. 2024)."""
-    place = (rank, 2 * stages - 1 - rank)
-    counts = {(kind, chunk): 0 for kind in "FBW" for chunk in (0, 1)}
-    ops: list[Op] = []
-    # The pattern is made for 2p - 1 micro-batches or more; of fewer, the others are left out.
-    enough = max(microbatches, 2 * stages - 1)
-
-    def run(*names: str, times: int = 1) -> None:
-        for name in names * times:
-            kind, chunk = name[0], int(name[1])
-            number = counts[kind, chunk]
-            counts[kind, chunk] += 1
-            if number < microbatches:
-                ops.append(("B-" if kind == "B" else kind, place[chunk], number))
-
-    run("F0", times=2 * (stages - rank) - 1)
-    run("F1", "F0", times=rank)
-    run("F1", "B1", "W1", times=stages - rank)
-    while counts["F", 1] < enough:
-        if counts["F", 0] < enough:
-            run("F0")
-        run("B0", "W0", "F1", "B1", "W1")
-    run("B0", "B1", times=rank)
-    run("B0", "W0", times=stages - rank)
-    for chunk in (1, 0):
-        run(f"W{chunk}", times=enough - counts["W", chunk])
-    return ops
-
-
 _SINGLE: dict[Name, Callable[[int, int, int], list[Op]]] = {
     "gpipe": gpipe,
     "1f1b": one_f_one_b,
     "zb-h1": zb_h1,
-    "zb-v": zb_v,
+    "zb-h2": zb_h2,
     "dualpipe": dualpipe,
     "dualpipe-v": dualpipe_v,
 }
+_WHOLE: dict[Name, Callable[[int, int], Order]] = {"zb-v": zb_v, "v-half": v_half, "v-min": v_min}

@@ -2,20 +2,23 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 from quizkit.calc.sheet import CalcError
 
-Name = Literal["gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe", "dualpipe-v"]
-SCHEDULES: tuple[Name, ...] = (
+Name = Literal[
     "gpipe",
     "1f1b",
     "interleaved",
     "zb-h1",
+    "zb-h2",
     "zb-v",
+    "v-half",
+    "v-min",
     "dualpipe",
     "dualpipe-v",
-)
+]
+SCHEDULES: tuple[Name, ...] = get_args(Name)
 
 Op = tuple[str, int, int]
 """(kind, stage, micro-batch). Kinds: F forward; B backward, all of it; B- the gradient of the
@@ -99,7 +102,7 @@ class StagePlacement:
 
 def chunks_of(schedule: Name, virtual: int = 0) -> int:
     """Chunks on a device; 0 asks for what the schedule has by itself."""
-    usual = 1 if schedule in ("gpipe", "1f1b", "zb-h1") else 2
+    usual = 1 if schedule in ("gpipe", "1f1b", "zb-h1", "zb-h2") else 2
     return virtual or usual
 
 
@@ -107,10 +110,11 @@ def place(schedule: Name, stages: int, microbatches: int, virtual: int = 0) -> S
     """The placement a schedule is made for: a loop over the devices, a V, or two ways."""
     down, up = tuple(range(stages)), tuple(reversed(range(stages)))
     chunks = chunks_of(schedule, virtual)
-    if schedule in ("zb-v", "dualpipe", "dualpipe-v") and chunks != 2:
+    folded = schedule in ("zb-v", "v-half", "v-min", "dualpipe-v")
+    if (folded or schedule == "dualpipe") and chunks != 2:
         raise CalcError("calc_two_chunks", schedule=schedule, virtual=virtual)
     if schedule == "dualpipe":
         return StagePlacement(stages, microbatches, down + up, starts=(0, stages))
-    if schedule in ("zb-v", "dualpipe-v"):
+    if folded:
         return StagePlacement(stages, microbatches, down + up)
     return StagePlacement(stages, microbatches, down * chunks)

@@ -5,9 +5,16 @@ input and of the weights, BW is both: a whole backward. p stages, m micro-batche
 
 - gpipe, 1f1b, interleaved: (p - 1)(F + BW)/v beyond the ideal, for any costs.
 - zb-h1: (p - 1)(F + B - W), if W fits in the gaps it is put into (W <= F and W <= B) and m >= p.
+- zb-h2: no device waits longer than (p - 1)(F + B - 2W) between its first operation and its last,
+  if W <= F, W <= B and m >= 2p - 1; but the last device starts (p - 1)F late.
 - zb-v: no device waits between its first operation and its last if F = B = W and m >= 2p - 1; the
   step as a whole is still (p - 1)F/2 longer, because the last device starts that much later. (The
   time is right from 3p/2 micro-batches on, but the pattern is not full and the peak is lower.)
+- v-half: half of 1F1B's bubble, less F/2 where p is odd, and floor((p + 2)/2) micro-batches of a
+  device's whole share, if F = B = W and m > p.
+- v-min: (4p - 5)F/2, or (4p - 3)F/2 where 3 divides p, that is two thirds of 1F1B's bubble where p
+  is large, and at most floor((p + 4)/3) micro-batches, if F = B = W and m >= p. The paper reorders
+  warm-up and cool-down of these two further; we do not.
 - dualpipe: (p/2 - 1)(F&BW + BW - 3W), and dualpipe-v twice as many gaps of half the length, where
   F&BW is F + BW. They hold if F = B >= W; DeepSeek's own F = B = W is a case of it.
 
@@ -21,9 +28,11 @@ NARAYANAN = "Narayanan et al., SC 2021, section 2.2"
 QI = "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241"
 ZB_H1 = f"{QI}, section 2"
 ZB_V = f"{QI}, section 6"
+ZB_H2 = f"{QI}, table 1"
+CONTROLLED = "Qi et al., Pipeline Parallelism with Controllable Memory, arXiv:2405.15362"
 DEEPSEEK = "DeepSeek-V3, arXiv:2412.19437, table 2"
 DUALPIPE_V = f"{DEEPSEEK}, on half of the devices: github.com/deepseek-ai/DualPipe"
-THEORY = f"{NARAYANAN}; {QI}; {DEEPSEEK}"
+THEORY = f"{NARAYANAN}; {QI}; {CONTROLLED}; {DEEPSEEK}"
 
 
 @figure("source", "where its conditions hold; nothing is said where they do not")
@@ -48,6 +57,14 @@ def closed_form(
         if schedule == "zb-h1"
         and microbatches >= stages
         and backward_weight <= min(forward, backward_input)
+        else ZB_H2
+        if schedule == "zb-h2"
+        and microbatches >= 2 * stages - 1
+        and backward_weight <= min(forward, backward_input)
+        else CONTROLLED
+        if schedule in ("v-half", "v-min")
+        and microbatches >= stages + (schedule == "v-half")
+        and forward == backward_input == backward_weight
         else ZB_V
         if schedule == "zb-v"
         and microbatches >= 2 * stages - 1
@@ -72,8 +89,14 @@ def closed_bubble(
     return (
         (stages - 1) * (forward + backward_input - backward_weight)
         if schedule == "zb-h1"
+        else (stages - 1) * max(forward, forward + backward_input - 2 * backward_weight)
+        if schedule == "zb-h2"
         else (stages - 1) * forward / 2
         if schedule == "zb-v"
+        else max(0, 3 * (stages - 1) - stages % 2) * forward / 2
+        if schedule == "v-half"
+        else max(0, 4 * stages - (3 if stages % 3 == 0 else 5)) * forward / 2
+        if schedule == "v-min"
         else (stages / 2 - 1)
         * (forward + 2 * (backward_input + backward_weight) - 3 * backward_weight)
         if schedule == "dualpipe"
@@ -134,5 +157,16 @@ def closed_peak_live(
         if schedule == "dualpipe"
         else [2 * stages + 1] * int(stages)
         if schedule == "dualpipe-v"
+        else [2 * stages - 1] * int(stages)
+        if schedule == "zb-h2"
+        else [2 * ((stages + 2) // 2)] * int(stages)
+        if schedule == "v-half"
+        else [
+            # Where p is 3k + 2, some ranks run a weight backward in time and need less.
+            2 * ((stages + 4) // 3)
+            - ((1 if r == 0 else 2) if stages % 3 == 2 and r % 3 == 0 else 0)
+            for r in range(int(stages))
+        ]
+        if schedule == "v-min"
         else [chunks * stages] * int(stages)
     )
