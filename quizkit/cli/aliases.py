@@ -77,6 +77,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "pipeline-zero-bubble": ("zero-bubble", "zb-h1", "zb-h2", "zb"),
     "ring-attention": ("ring", "context-parallel"),
     "ring-ulysses": ("usp", "2d-attention"),
+    "placement": ("axis-order", "rank-order", "topology"),
     "rope-context": ("rope",),
     "sequence-parallel": ("sp", "序列并行"),
     "step-profile": ("profile", "profiler"),
