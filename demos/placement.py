@@ -158,9 +158,7 @@ def main(
     if layers % pp:
         refuse(f"{layers} layers make no {pp} equal stages: take {pp} or a multiple")
     if tokens * hidden % tp or params % tp:
-        refuse(
-            f"tp {tp} divides neither tokens x hidden nor params, or one: take multiples of {tp}"
-        )
+        refuse(f"tp {tp} does not divide tokens x hidden and params: take multiples of {tp}")
     if not all(0 < rate < inf for rate in (speed, inside, across)) or not 0 <= latency < inf:
         refuse("speed, inside and across are above 0, for example 1000; latency may be 0")
 

@@ -23,6 +23,10 @@ TOPICS: Mapping[str, Sequence[str]] = {
     "dp": ("ddp", "data-parallel", "data-parallelism", "数据并行"),
     "flops": ("mfu", "算力"),
     "fsdp": ("fsdp-2", "fully-shard", "hsdp", "hybrid-shard", "full-shard"),
+    "hybrid": (
+        *("3d", "3d-parallel", "3d-parallelism", "4d", "hybrid-parallel", "hybrid-parallelism"),
+        *("三维并行", "混合并行"),
+    ),
     "inference": ("serving", "decode", "kv-cache", "推理"),
     "memory": ("oom", "vram", "activations", "显存"),
     "optim": ("optimizer", "adam", "优化器"),
@@ -103,11 +107,6 @@ NOT_YET = (
         ("moe", "ep", "expert-parallel", "expert-parallelism", "experts", "专家并行", "混合专家"),
         "comm/all-to-all-ratio",
         "all-to-all",
-    ),
-    NotYet(
-        ("3d", "3d-parallel", "3d-parallelism", "hybrid", "4d", "三维并行", "混合并行"),
-        "memory/three-axes",
-        "pipeline-data",
     ),
     NotYet(("offload", "zero-offload", "zero-infinity"), "zero/biggest-saving", "model-states"),
     NotYet(("triton", "kernel", "kernels", "算子"), "attention/what-flash-changes", "flash"),
