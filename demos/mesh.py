@@ -118,8 +118,7 @@ def main(
     pp = pp or two_of(n, tp, cp, dp)
     dp = dp or max(1, n // (tp * cp * pp))
     if tp * cp * dp * pp != n:
-        product = f"tp {tp} x cp {cp} x dp {dp} x pp {pp} is {tp * cp * dp * pp}"
-        refuse(f"{product}, not {n}: leave out dp, or all")
+        refuse(f"tp {tp} x cp {cp} x dp {dp} x pp {pp} is not {n} ranks: leave out dp, or all")
     ep = ep or two_of(dp * cp)
     if dp * cp % ep:
         refuse(f"dp x cp is {dp * cp}, and ep {ep} does not divide it: take 1 or {dp * cp}")
