@@ -1,7 +1,9 @@
 """What a model's states take on each device under ZeRO or FSDP, and what moves if they do not fit.
 
 Shards are cut over dp x cp ranks, since the ranks of a sequence hold the same parameters; hybrid
-sharding cuts them over fewer. What is gathered, and what an offloaded step moves, comes on top.
+sharding cuts them over fewer. Routed experts are cut by ep instead of tp, and their shards over the
+tp x cp x dp / ep ranks that hold the same ones. What is gathered, and what an offloaded step moves,
+comes on top.
 """
 
 from collections.abc import Mapping
@@ -12,6 +14,7 @@ from quizkit.calc.sheet import CalcError, Calculator, Input, Quiz, SumTrap
 ZERO = "Rajbhandari et al., ZeRO, SC 2020"
 BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
 FSDP = "Zhao et al., PyTorch FSDP, VLDB 2023"
+FOLDING = "Liu et al., MoE Parallel Folding, 2025"
 OFFLOAD = "Ren et al., ZeRO-Offload, ATC 2021"
 # What an optimizer keeps for a parameter beside the fp32 copy of it, in bytes. Left out: the 8-bit
 # one's scales (two fp32 numbers for each block of 2048 parameters), Adafactor's sums over rows and
@@ -27,16 +30,53 @@ def share(count: float, parts: int) -> int:
     return -(-int(count) // parts)
 
 
-@figure("params", f"{ZERO}, section 1: model parallelism divides what a device holds")
-def params_per_device(params: float, tp: int, pp: int) -> int:
+@figure("params", f"{FOLDING}: pp and ep cut them, tp does not")
+def expert_params_per_device(expert_params: float, pp: int, ep: int) -> int | None:
+    """The routed experts of one device, before ZeRO."""
+    return share(expert_params, pp * ep) if expert_params else None
+
+
+@figure("params", f"{ZERO}, section 1: model parallelism divides what a device holds; {FOLDING}")
+def params_per_device(params: float, tp: int, pp: int, expert_params: float, ep: int) -> int:
     """The parameters of one device's part of the model, before ZeRO; stages are equally large."""
-    return share(params, tp * pp)
+    return (
+        share(params - expert_params, tp * pp) + share(expert_params, pp * ep)
+        if expert_params
+        else share(params, tp * pp)
+    )
 
 
 @figure("ranks", f"{FSDP}, section 3.2.2: hybrid sharding cuts over fewer ranks than there are")
 def shard_ranks(dp: int, cp: int, shard: int) -> int:
     """Over how many ranks that hold the same parameters the states are cut."""
     return shard if shard > 0 else dp * cp
+
+
+@figure("ranks", f"{FOLDING}: ep is cut out of tp x cp x dp")
+def expert_shard_ranks(expert_params: float, tp: int, cp: int, dp: int, ep: int) -> int | None:
+    """How many ranks hold the same experts: over these, their states are cut."""
+    return tp * cp * dp // ep if expert_params else None
+
+
+@figure("params", f"{ZERO}, section 5: equal shards; experts over those who hold the same ones")
+def params_per_shard(
+    params: float,
+    params_per_device: int,
+    shard_ranks: int,
+    tp: int,
+    cp: int,
+    dp: int,
+    pp: int,
+    expert_params: float,
+    ep: int,
+) -> int:
+    """Of the parameters of one device, its shard."""
+    return (
+        share(share(params - expert_params, tp * pp), shard_ranks)
+        + share(share(expert_params, pp * ep), tp * cp * dp // ep)
+        if expert_params
+        else share(params_per_device, shard_ranks)
+    )
 
 
 @figure(
@@ -56,29 +96,27 @@ def held_bytes_per_param(optimizer_bytes_per_param: int, offload: bool) -> int:
 
 
 @figure("bytes", f"{ZERO}, section 3.1 and 5.3 (stage 3)")
-def weights_bytes(params_per_device: int, shard_ranks: int, zero: int, weight_dtype: str) -> int:
+def weights_bytes(
+    params_per_device: int, params_per_shard: int, zero: int, weight_dtype: str
+) -> int:
     """The weights as the forward pass uses them; stage 3 divides them."""
-    return BYTES[weight_dtype] * (
-        share(params_per_device, shard_ranks) if zero >= 3 else params_per_device
-    )
+    return BYTES[weight_dtype] * (params_per_shard if zero >= 3 else params_per_device)
 
 
 @figure("bytes", f"{ZERO}, section 3.1 and 5.2 (stage 2)")
-def gradients_bytes(params_per_device: int, shard_ranks: int, zero: int, grad_dtype: str) -> int:
+def gradients_bytes(
+    params_per_device: int, params_per_shard: int, zero: int, grad_dtype: str
+) -> int:
     """The gradients; stages 2 and 3 divide them."""
-    return BYTES[grad_dtype] * (
-        share(params_per_device, shard_ranks) if zero >= 2 else params_per_device
-    )
+    return BYTES[grad_dtype] * (params_per_shard if zero >= 2 else params_per_device)
 
 
 @figure("bytes", f"{ZERO}, section 3.1 and 5.1 (stage 1)")
 def optimizer_bytes(
-    params_per_device: int, shard_ranks: int, zero: int, held_bytes_per_param: int
+    params_per_device: int, params_per_shard: int, zero: int, held_bytes_per_param: int
 ) -> int:
     """The optimizer's states; stages 1 to 3 divide them."""
-    return held_bytes_per_param * (
-        share(params_per_device, shard_ranks) if zero >= 1 else params_per_device
-    )
+    return held_bytes_per_param * (params_per_shard if zero >= 1 else params_per_device)
 
 
 @figure("bytes", f"{ZERO}, figure 1")
@@ -122,13 +160,16 @@ def max_params(
     shard_ranks: int,
     tp: int,
     pp: int,
-) -> int:
-    """The largest model whose states fit: one parameter more would not.
+    expert_params: float,
+) -> int | None:
+    """The largest model without experts whose states fit: one parameter more would not.
 
     Full rounds of one parameter a replica, then what fits beside one more sharded element.
     """
     return (
-        (
+        None
+        if expert_params
+        else (
             int(fit)
             // (whole_bytes_per_param * shard_ranks + sharded_bytes_per_param)
             * shard_ranks
@@ -142,6 +183,12 @@ def max_params(
         * tp
         * pp
     )
+
+
+@figure("bytes", "what is free of the memory that is given; below 0: it does not fit")
+def free_bytes(fit: float, model_states_bytes: int) -> int:
+    """What the states leave of a device's memory for activations, buffers and the rest."""
+    return int(fit) - model_states_bytes
 
 
 @figure("bytes", f"{FSDP}, sections 3.2.1 and 3.3.2: a unit is gathered, the next one ahead of it")
@@ -167,7 +214,7 @@ def peak_states_bytes(
 @figure("bytes", f"{OFFLOAD}: states, and the gradients that its step reads")
 def host_bytes(
     params_per_device: int,
-    shard_ranks: int,
+    params_per_shard: int,
     zero: int,
     grad_dtype: str,
     optimizer_bytes_per_param: int,
@@ -176,7 +223,7 @@ def host_bytes(
     """What one device keeps in host memory."""
     return (
         (optimizer_bytes_per_param + BYTES[grad_dtype])
-        * (share(params_per_device, shard_ranks) if zero >= 1 else params_per_device)
+        * (params_per_shard if zero >= 1 else params_per_device)
         if offload
         else None
     )
@@ -185,7 +232,7 @@ def host_bytes(
 @figure("bytes", f"{OFFLOAD}: gradients down, updated weights up")
 def moved_bytes(
     params_per_device: int,
-    shard_ranks: int,
+    params_per_shard: int,
     zero: int,
     weight_dtype: str,
     grad_dtype: str,
@@ -194,7 +241,7 @@ def moved_bytes(
     """What one device and its host exchange in a step, both ways together."""
     return (
         (BYTES[weight_dtype] + BYTES[grad_dtype])
-        * (share(params_per_device, shard_ranks) if zero >= 1 else params_per_device)
+        * (params_per_shard if zero >= 1 else params_per_device)
         if offload
         else None
     )
@@ -215,6 +262,19 @@ def exposed_seconds(moving_seconds: float, overlap: float) -> float:
 def _something_asked(inputs: Mapping[str, Value | None]) -> None:
     if inputs["params"] is None and inputs["fit"] is None:
         raise CalcError("calc_memory_nothing")
+
+
+def _experts_lie(inputs: Mapping[str, Value | None]) -> None:
+    tp, cp, dp, ep = (int(str(inputs[name])) for name in ("tp", "cp", "dp", "ep"))
+    experts, params = inputs["expert_params"], inputs["params"]
+    if not experts and ep > 1:
+        raise CalcError("calc_memory_experts")
+    if experts and (params is None or float(str(experts)) > float(str(params))):
+        raise CalcError("calc_memory_more_experts")
+    if tp * cp * dp % ep:
+        raise CalcError("calc_ep", ep=ep, ranks=tp * cp * dp)
+    if experts and inputs["shard"]:
+        raise CalcError("calc_memory_expert_shard")
 
 
 def _one_copy_in_fp32(inputs: Mapping[str, Value | None]) -> None:
@@ -252,6 +312,8 @@ SHEET = Calculator(
         Input("master", "flag", True),
         Input("tp", default=1),
         Input("pp", default=1),
+        Input("expert_params", "number", 0, least=0, of_model=lambda m: m.expert_params or None),
+        Input("ep", default=1),
         Input("fit", "size", of_chip=lambda c: c.memory),
         Input("unit"),
         Input("prefetch", default=1, least=0),
@@ -260,8 +322,11 @@ SHEET = Calculator(
         Input("overlap", "time", 0.0, least=0),
     ],
     figures=[
+        expert_params_per_device,
         params_per_device,
         shard_ranks,
+        expert_shard_ranks,
+        params_per_shard,
         optimizer_bytes_per_param,
         held_bytes_per_param,
         weights_bytes,
@@ -271,6 +336,7 @@ SHEET = Calculator(
         sharded_bytes_per_param,
         whole_bytes_per_param,
         max_params,
+        free_bytes,
         gathered_bytes,
         whole_gradients_bytes,
         peak_states_bytes,
@@ -279,7 +345,7 @@ SHEET = Calculator(
         moving_seconds,
         exposed_seconds,
     ],
-    rules=[_something_asked, _one_copy_in_fp32, _shards_divide, _gathers, _offloads],
+    rules=[_something_asked, _experts_lie, _one_copy_in_fp32, _shards_divide, _gathers, _offloads],
     quiz=Quiz(
         "model_states_bytes",
         "GB",

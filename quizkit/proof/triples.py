@@ -60,6 +60,13 @@ def _fsdp(inputs: dict[str, Value], figure: str, measured: str) -> Triple:
     return Triple("memory", {**model, **inputs}, figure, "", "fsdp", 4, {}, f"({measured}) / 2")
 
 
+def _experts(figure: str, measured: str) -> Triple:
+    """All tokens go to all 8 experts: what is sent is certain. 8 bytes a number, in the sheet 4."""
+    inputs: dict[str, Value] = {"experts": 8, "topk": 8, "hidden": 12, "tokens": 10, "ep": 4,
+                                "dispatch_dtype": "fp32", "combine_dtype": "fp32"}  # fmt: skip
+    return Triple("moe", inputs, figure, "", "moe", 4, {"experts": 8, "top": 8}, measured)
+
+
 def _activations(recompute: str, sp: bool) -> Triple:
     inputs: dict[str, Value] = {**_LAYER, "layers": 1, "tp": 4, "sp": sp, "recompute": recompute}
     inputs["flash"] = False  # the demo keeps scores, as the paper's layer does
@@ -172,6 +179,19 @@ TRIPLES: tuple[Triple, ...] = (
               "dtype_bytes": 8}, "pp_bytes", "pipeline", {"microbatches": 8}, "sent_bytes_1f1b[1]"),
     _traffic({"cp": 4, "layers": 1, "seq": 384, "hidden": 32, "heads": 2, "dtype_bytes": 8},
              "cp_bytes", "ring-attention", {}, "sent_forward[0] + sent_backward[0]"),
+    # Whoever is chosen: the mean over experts, and a rank's copies.
+    Triple("moe", {"experts": 8, "topk": 2, "hidden": 12, "tokens": 10, "ep": 4},
+           "tokens_per_expert", "", "moe", 4, {}, "sum(rows_here) / 8"),
+    Triple("moe", {"experts": 8, "topk": 3, "hidden": 12, "tokens": 10, "ep": 4}, "copies", "",
+           "moe", 4, {"top": 3}, "copies[0]"),
+    _experts("dispatch_bytes", "sent_dispatch[0] / 2"),
+    _experts("combine_bytes", "sent_combine[0] / 2"),
+    _experts("all_to_all_bytes", "(sent_dispatch[0] + sent_combine[0] + sent_back[0]) / 2"),
+    _experts("gathering_bytes", "sent_around[0] / 2"),
+    # Four experts of 80 weights on 4 ranks, each on two; momentum and variance, 16 bytes.
+    Triple("memory", {"params": 320, "expert_params": 320, "dp": 4, "ep": 2, "zero": 1,
+                      "weight_dtype": "fp32", "master": False}, "optimizer_bytes", "",
+           "moe-groups", 4, {}, "expert_states[0] / 2"),
     _cache("bytes", {"kv_heads": 24, "head_dim": 8}, "bytes_mha[0]"),
     _cache("bytes", {"kv_heads": 4, "head_dim": 8}, "bytes_gqa[0]"),
     _cache("bytes", {"kv_heads": 1, "head_dim": 8}, "bytes_mqa[0]"),

@@ -531,6 +531,22 @@ WORDS: Words = {
         "zh": "{ranks} 个 rank 分不成 {shard} 个一组：--shard 要能整除 dp × cp",
         "en": "{ranks} ranks make no groups of {shard}: --shard has to divide dp x cp",
     },
+    "calc_memory_experts": {
+        "zh": "--ep 切的是专家：再给 --expert-params（全部路由专家的参数），或 --model",
+        "en": "--ep cuts experts: give --expert-params (of all routed experts) beside it, or --model",
+    },
+    "calc_memory_more_experts": {
+        "zh": "--expert-params 是 --params 里属于路由专家的那部分，不能比它大",
+        "en": "--expert-params is the part of --params that routed experts have, and cannot be more",
+    },
+    "calc_memory_expert_shard": {
+        "zh": "有专家时这里不算 hybrid shard；去掉 --shard",
+        "en": "Hybrid sharding is not counted with experts here; leave --shard out",
+    },
+    "calc_ep": {
+        "zh": "{ranks} 个 rank（tp × cp × dp）不能按 ep = {ep} 分组",
+        "en": "{ranks} ranks (tp x cp x dp) do not make groups of ep = {ep}",
+    },
     "calc_memory_unit": {
         "zh": "只有权重切开才有单元要聚齐：加上 --zero 3，或去掉 --unit",
         "en": "a unit is gathered where weights are cut: add --zero 3, or leave --unit out",

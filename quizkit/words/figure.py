@@ -4,8 +4,24 @@ from quizkit.words import Words
 
 WORDS: Words = {
     "memory_params_per_device": {
-        "zh": "每张卡的参数个数（除以 tp × pp，各 stage 等大）",
-        "en": "parameters per device (over tp x pp, stages equally large)",
+        "zh": "每张卡的参数个数（除以 tp × pp，专家除以 pp × ep，各 stage 等大）",
+        "en": "parameters per device (over tp x pp, experts over pp x ep; equal stages)",
+    },
+    "memory_expert_params_per_device": {
+        "zh": "每张卡的路由专家参数（除以 pp × ep）",
+        "en": "routed experts' parameters per device (over pp x ep)",
+    },
+    "memory_expert_shard_ranks": {
+        "zh": "专家的状态切成几份（拿着相同专家的 rank 数）",
+        "en": "ranks with the same experts, over which their states are cut",
+    },
+    "memory_params_per_shard": {
+        "zh": "每张卡分到的那一片的参数个数",
+        "en": "parameters of one device's shard",
+    },
+    "memory_free_bytes": {
+        "zh": "显存减去模型状态（负数：放不下），留给激活等",
+        "en": "memory less model states, for activations and the rest (below 0: no fit)",
     },
     "memory_shard_ranks": {
         "zh": "切成几份",
@@ -72,8 +88,8 @@ WORDS: Words = {
         "en": "bytes per parameter that the replicas share",
     },
     "memory_max_params": {
-        "zh": "模型状态放得下的最大参数量（向下取整到能均分）",
-        "en": "largest model whose states fit (rounded down to even shares)",
+        "zh": "模型状态放得下的最大稠密模型的参数量（向下取整到能均分）",
+        "en": "largest dense model whose states fit (rounded down to even shares)",
     },
     "activations_seq_per_rank": {
         "zh": "每个 rank 的序列长度",

@@ -76,8 +76,8 @@ WORDS: Words = {
         "en": "pipeline stages",
     },
     "fit": {
-        "zh": "每张卡可用的显存；求放得下的最大模型",
-        "en": "memory per device; asks for the largest model that fits",
+        "zh": "每张卡可用的显存；求还剩多少、放得下的最大模型",
+        "en": "memory per device; asks what is left of it, and for the largest model that fits",
     },
     "layers": {
         "zh": "层数",
@@ -278,6 +278,10 @@ WORDS: Words = {
     "ep": {
         "zh": "专家并行的份数",
         "en": "expert-parallel degree",
+    },
+    "expert_params": {
+        "zh": "其中路由专家的参数（所有层合计）；0 表示没有专家",
+        "en": "of these, those of routed experts, all layers; 0: there are none",
     },
     "dispatch_dtype": {
         "zh": "dispatch 时每个数的类型（fp8 不含缩放因子）",

@@ -206,3 +206,63 @@ def test_what_makes_no_sense_is_refused(inputs):
 
 def test_questions_can_call_it():
     assert parse("memory_model_states_bytes(params=1000, dp=n, zero=3)").number({"n": 4}) == 4000
+
+
+# 40 parameters of which routed experts have 24; 16 bytes each: 2 weights, 2 gradients, 12 states.
+MIXED = {"params": 40, "expert_params": 24}
+
+
+@pytest.mark.parametrize(
+    ("axes", "zero", "expected"),
+    [
+        ({"dp": 4, "ep": 4}, 0, (16 + 6) * 16),
+        ({"dp": 4, "ep": 4}, 1, (16 + 6) * 4 + (4 + 6) * 12),  # nobody else has these experts
+        ({"dp": 4, "ep": 2}, 1, (16 + 12) * 4 + (4 + 6) * 12),
+        ({"dp": 4, "ep": 1}, 1, 40 * 4 + 10 * 12),
+        ({"dp": 4, "ep": 2}, 2, (16 + 12) * 2 + (4 + 6) * 14),
+        ({"dp": 4, "ep": 2}, 3, (4 + 6) * 16),
+        ({"dp": 2, "cp": 2, "ep": 2}, 3, (4 + 6) * 16),  # ranks of a sequence are copies too
+        ({"dp": 2, "tp": 2, "ep": 4}, 0, (8 + 6) * 16),  # tp cuts the dense part, ep the experts
+        ({"dp": 2, "tp": 2, "ep": 2}, 1, (8 + 12) * 4 + (4 + 6) * 12),
+        ({"dp": 2, "pp": 2, "ep": 2}, 1, (8 + 6) * 4 + (4 + 6) * 12),
+    ],
+)
+def test_experts_are_cut_by_ep_and_sharded_over_those_who_hold_the_same(
+    axes: dict[str, int], zero: int, expected: int
+):
+    assert states(**MIXED, **axes, zero=zero)["model_states_bytes"] == expected
+
+
+def test_zero_1_divides_experts_by_all_ranks_whatever_ep_is():
+    """ep x edp = dp: their optimizer states are 1/dp of all, weights 1/ep."""
+    found = [states(params=640, expert_params=640, dp=16, ep=ep, zero=1) for ep in (1, 4, 16)]
+    assert [each["optimizer_bytes"] for each in found] == [12 * 40] * 3
+    assert [each["weights_bytes"] for each in found] == [2 * 640, 2 * 160, 2 * 40]
+    assert [each["expert_shard_ranks"] for each in found] == [16, 4, 1]
+
+
+def test_without_experts_nothing_of_them_is_said():
+    found = states(params=40, dp=4, zero=1)
+    assert not {"expert_params_per_device", "expert_shard_ranks"} & set(found)
+    assert "max_params" in states(params=40, fit=1000)
+    assert "max_params" not in states(**MIXED, fit=1000)
+
+
+def test_what_is_left_of_the_memory():
+    assert states(params=7_500_000_000, dp=64, zero=3, fit=80e9)["free_bytes"] == 80e9 - 1.875e9
+    assert states(params=7_500_000_000, dp=64, fit=80e9)["free_bytes"] == -40_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("inputs", "says"),
+    [
+        ({"params": 40, "ep": 2, "dp": 2}, "give --expert-params"),
+        ({"params": 40, "expert_params": 41}, "cannot be more"),
+        ({"fit": 80e9, "expert_params": 41}, "cannot be more"),
+        ({**MIXED, "dp": 4, "ep": 3}, "4 ranks .* do not make groups of ep = 3"),
+        ({**MIXED, "dp": 4, "shard": 2}, "leave --shard out"),
+    ],
+)
+def test_experts_that_cannot_be_are_refused(inputs: dict[str, Any], says: str):
+    with pytest.raises(CalcError, match=says):
+        states(**inputs)
