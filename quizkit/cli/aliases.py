@@ -60,6 +60,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "ddp-buckets": ("buckets", "bucket"),
     "deadlock": ("hang", "死锁"),
     "chunked-loss": ("linear-cross-entropy", "fused-linear-cross-entropy", "cut-cross-entropy"),
+    "expert-cuts": ("etp", "expert-tensor-parallel", "grouped-gemm"),
     "flash": ("flash-attention", "flash-attn", "flash-attention-2"),
     "formats": ("bf16", "fp16", "fp8", "e4m3"),
     "fsdp": ("full-shard", "hsdp", "hybrid-shard"),
