@@ -261,7 +261,7 @@ def main(
             seen.append((turn, done[name]))
 
     for turn, name in ((1, "before"), (2, "slow")):
-        with virtual_clock(f"step {turn}", **letters) as clock:
+        with virtual_clock(f"step {turn}", 0.0, **letters) as clock:
             train(name, old, states, [turn], clock)
             ticks[name] = clock.makespan()
 
