@@ -1,9 +1,9 @@
 """What a model's states take on each device under ZeRO or FSDP, and what moves if they do not fit.
 
 Shards are cut over dp x cp ranks, since the ranks of a sequence hold the same parameters; hybrid
-sharding cuts them over fewer. Routed experts are cut by ep instead of tp, and their shards over the
-tp x cp x dp / ep ranks that hold the same ones. What is gathered, and what an offloaded step moves,
-comes on top.
+sharding cuts them over fewer. With ep, routed experts are cut by it instead of tp, and their shards
+over the tp x cp x dp / ep ranks that hold the same ones. What is gathered, and what an offloaded
+step moves, comes on top.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ def share(count: float, parts: int) -> int:
 @figure("params", f"{FOLDING}: pp and ep cut them, tp does not")
 def expert_params_per_device(expert_params: float, pp: int, ep: int) -> int | None:
     """The routed experts of one device, before ZeRO."""
-    return share(expert_params, pp * ep) if expert_params else None
+    return share(expert_params, pp * ep) if ep > 1 else None
 
 
 @figure("params", f"{ZERO}, section 1: model parallelism divides what a device holds; {FOLDING}")
@@ -41,7 +41,7 @@ def params_per_device(params: float, tp: int, pp: int, expert_params: float, ep:
     """The parameters of one device's part of the model, before ZeRO; stages are equally large."""
     return (
         share(params - expert_params, tp * pp) + share(expert_params, pp * ep)
-        if expert_params
+        if ep > 1
         else share(params, tp * pp)
     )
 
@@ -53,9 +53,9 @@ def shard_ranks(dp: int, cp: int, shard: int) -> int:
 
 
 @figure("ranks", f"{FOLDING}: ep is cut out of tp x cp x dp")
-def expert_shard_ranks(expert_params: float, tp: int, cp: int, dp: int, ep: int) -> int | None:
+def expert_shard_ranks(tp: int, cp: int, dp: int, ep: int) -> int | None:
     """How many ranks hold the same experts: over these, their states are cut."""
-    return tp * cp * dp // ep if expert_params else None
+    return tp * cp * dp // ep if ep > 1 else None
 
 
 @figure("params", f"{ZERO}, section 5: equal shards; experts over those who hold the same ones")
@@ -74,7 +74,7 @@ def params_per_shard(
     return (
         share(share(params - expert_params, tp * pp), shard_ranks)
         + share(share(expert_params, pp * ep), tp * cp * dp // ep)
-        if expert_params
+        if ep > 1
         else share(params_per_device, shard_ranks)
     )
 
@@ -160,15 +160,15 @@ def max_params(
     shard_ranks: int,
     tp: int,
     pp: int,
-    expert_params: float,
+    ep: int,
 ) -> int | None:
-    """The largest model without experts whose states fit: one parameter more would not.
+    """The largest model whose states fit: one parameter more would not. Not with ep.
 
     Full rounds of one parameter a replica, then what fits beside one more sharded element.
     """
     return (
         None
-        if expert_params
+        if ep > 1
         else (
             int(fit)
             // (whole_bytes_per_param * shard_ranks + sharded_bytes_per_param)
@@ -273,7 +273,7 @@ def _experts_lie(inputs: Mapping[str, Value | None]) -> None:
         raise CalcError("calc_memory_more_experts")
     if tp * cp * dp % ep:
         raise CalcError("calc_ep", ep=ep, ranks=tp * cp * dp)
-    if experts and inputs["shard"]:
+    if ep > 1 and inputs["shard"]:
         raise CalcError("calc_memory_expert_shard")
 
 

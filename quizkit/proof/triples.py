@@ -179,6 +179,20 @@ TRIPLES: tuple[Triple, ...] = (
               "dtype_bytes": 8}, "pp_bytes", "pipeline", {"microbatches": 8}, "sent_bytes_1f1b[1]"),
     _traffic({"cp": 4, "layers": 1, "seq": 384, "hidden": 32, "heads": 2, "dtype_bytes": 8},
              "cp_bytes", "ring-attention", {}, "sent_forward[0] + sent_backward[0]"),
+    # Four experts of 80 weights on 4 ranks, each on two; momentum and variance, 16 bytes.
+    Triple("memory", {"params": 320, "expert_params": 320, "dp": 4, "ep": 2, "zero": 1,
+                      "weight_dtype": "fp32", "master": False}, "optimizer_bytes", "",
+           "moe-groups", 4, {}, "expert_states[0] / 2"),
+    # The same model's experts and its dense layer of 2 x 8 x 24, and all tokens to all experts.
+    _traffic({"params": 320, "expert_params": 320, "ep": 2, "dp": 4, "grad_bytes": 8, "topk": 2,
+              "moe_layers": 1, "seq": 6, "hidden": 8}, "dp_bytes", "moe-groups", {},
+             "expert_sent[0]"),
+    _traffic({"params": 704, "expert_params": 320, "ep": 2, "dp": 4, "grad_bytes": 8, "topk": 2,
+              "moe_layers": 1, "seq": 6, "hidden": 8}, "dp_bytes", "moe-groups", {},
+             "dense_sent[0] + expert_sent[0]"),
+    _traffic({"params": 1, "expert_params": 1, "ep": 4, "dp": 4, "topk": 8, "moe_layers": 1,
+              "seq": 10, "hidden": 12, "dtype_bytes": 8}, "ep_bytes", "moe",
+             {"experts": 8, "top": 8}, "sent_dispatch[0] + sent_combine[0] + sent_back[0]"),
     # Whoever is chosen: the mean over experts, and a rank's copies.
     Triple("moe", {"experts": 8, "topk": 2, "hidden": 12, "tokens": 10, "ep": 4},
            "tokens_per_expert", "", "moe", 4, {}, "sum(rows_here) / 8"),
@@ -188,10 +202,6 @@ TRIPLES: tuple[Triple, ...] = (
     _experts("combine_bytes", "sent_combine[0] / 2"),
     _experts("all_to_all_bytes", "(sent_dispatch[0] + sent_combine[0] + sent_back[0]) / 2"),
     _experts("gathering_bytes", "sent_around[0] / 2"),
-    # Four experts of 80 weights on 4 ranks, each on two; momentum and variance, 16 bytes.
-    Triple("memory", {"params": 320, "expert_params": 320, "dp": 4, "ep": 2, "zero": 1,
-                      "weight_dtype": "fp32", "master": False}, "optimizer_bytes", "",
-           "moe-groups", 4, {}, "expert_states[0] / 2"),
     _cache("bytes", {"kv_heads": 24, "head_dim": 8}, "bytes_mha[0]"),
     _cache("bytes", {"kv_heads": 4, "head_dim": 8}, "bytes_gqa[0]"),
     _cache("bytes", {"kv_heads": 1, "head_dim": 8}, "bytes_mqa[0]"),

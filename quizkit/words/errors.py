@@ -611,6 +611,10 @@ WORDS: Words = {
         "zh": "{axis} 传的是激活，还要给 {missing}",
         "en": "{axis} moves activations: it needs {missing}",
     },
+    "calc_traffic_ep_tp": {
+        "zh": "calc traffic 里 ep 与 tp 不能都大于 1：有 ep 的层，tp 只切注意力，这里没有分开算；用 quizkit calc plan",
+        "en": "calc traffic takes ep or tp above 1, not both: in layers with ep, tp cuts attention alone, which is not told apart here; see quizkit calc plan",
+    },
     "calc_share": {
         "zh": "{name} = {value} 不能均分成 {parts} 份；用 {low} 或 {high}",
         "en": "{name} = {value} cannot be cut into {parts} equal parts; use {low} or {high}",

@@ -380,8 +380,8 @@ WORDS: Words = {
         "en": "bus bandwidth",
     },
     "traffic_params_per_gpu": {
-        "zh": "tp 与 pp 切过之后每个 GPU 的参数",
-        "en": "parameters of a GPU after tp and pp",
+        "zh": "tp、pp（专家是 ep、pp）切过之后每个 GPU 的参数",
+        "en": "parameters of a GPU after tp and pp (experts: ep and pp)",
     },
     "traffic_layers_per_stage": {
         "zh": "最满的 stage 的层数",
@@ -430,6 +430,26 @@ WORDS: Words = {
     "traffic_cp_bytes": {
         "zh": "上下文并行：K/V 与 dK/dV",
         "en": "context parallelism: K/V and dK/dV",
+    },
+    "traffic_ring_params": {
+        "zh": "环上发一趟（reduce-scatter 或 all-gather）的参数个数",
+        "en": "parameters that one trip round the rings sends",
+    },
+    "traffic_ep_trips_per_layer": {
+        "zh": "每层每个 micro-batch 的 all-to-all 次数",
+        "en": "all-to-alls of a layer and micro-batch",
+    },
+    "traffic_moe_layers_per_stage": {
+        "zh": "最满的 stage 有几层带专家（ep > 1 时）",
+        "en": "layers with experts of the fullest stage (where ep > 1)",
+    },
+    "traffic_ep_bytes": {
+        "zh": "专家并行：dispatch、combine 及其梯度",
+        "en": "expert parallelism: dispatch, combine, their gradients",
+    },
+    "traffic_ep_seconds": {
+        "zh": "专家并行用时",
+        "en": "time of expert parallelism",
     },
     "traffic_messages": {
         "zh": "消息数",

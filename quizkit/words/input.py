@@ -276,8 +276,8 @@ WORDS: Words = {
         "en": "tokens of each rank; asks for what is sent",
     },
     "ep": {
-        "zh": "专家并行的份数",
-        "en": "expert-parallel degree",
+        "zh": "专家并行的份数；每个专家整个放在一张卡上，1 表示专家和其余部分一样切",
+        "en": "expert-parallel degree; an expert lies whole on a GPU; 1: experts are cut like the rest",
     },
     "expert_params": {
         "zh": "其中路由专家的参数（所有层合计）；0 表示没有专家",

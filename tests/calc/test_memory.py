@@ -238,14 +238,20 @@ def test_zero_1_divides_experts_by_all_ranks_whatever_ep_is():
     found = [states(params=640, expert_params=640, dp=16, ep=ep, zero=1) for ep in (1, 4, 16)]
     assert [each["optimizer_bytes"] for each in found] == [12 * 40] * 3
     assert [each["weights_bytes"] for each in found] == [2 * 640, 2 * 160, 2 * 40]
-    assert [each["expert_shard_ranks"] for each in found] == [16, 4, 1]
+    assert [each.get("expert_shard_ranks") for each in found] == [None, 4, 1]
+
+
+def test_without_ep_tp_cuts_experts_like_everything_else():
+    found = states(**MIXED, tp=8)
+    assert found == states(params=40, tp=8)
+    assert found["params_per_device"] == 5
 
 
 def test_without_experts_nothing_of_them_is_said():
     found = states(params=40, dp=4, zero=1)
     assert not {"expert_params_per_device", "expert_shard_ranks"} & set(found)
     assert "max_params" in states(params=40, fit=1000)
-    assert "max_params" not in states(**MIXED, fit=1000)
+    assert "max_params" not in states(**MIXED, dp=2, ep=2, fit=1000)
 
 
 def test_what_is_left_of_the_memory():
@@ -260,7 +266,7 @@ def test_what_is_left_of_the_memory():
         ({"params": 40, "expert_params": 41}, "cannot be more"),
         ({"fit": 80e9, "expert_params": 41}, "cannot be more"),
         ({**MIXED, "dp": 4, "ep": 3}, "4 ranks .* do not make groups of ep = 3"),
-        ({**MIXED, "dp": 4, "shard": 2}, "leave --shard out"),
+        ({**MIXED, "dp": 4, "ep": 2, "shard": 2}, "leave --shard out"),
     ],
 )
 def test_experts_that_cannot_be_are_refused(inputs: dict[str, Any], says: str):

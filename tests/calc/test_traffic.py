@@ -170,3 +170,59 @@ def test_what_cannot_be_shared_out_is_refused(inputs, said):
 def test_questions_call_it_by_name():
     zero = find("traffic_zero_bytes")(params=8e9, dp=8, zero=3)  # pyright: ignore[reportOptionalCall]
     assert zero == pytest.approx(3 * 16e9 * 7 / 8)
+
+
+# 1.2e9 parameters, 1e9 of them routed experts in 6 of 8 layers, two experts a token.
+EXPERTS = {"expert_params": 1e9, "topk": 2, "moe_layers": 6}
+
+
+@pytest.mark.parametrize(("dp", "cp", "ep"), [(8, 1, 2), (8, 1, 8), (4, 2, 4), (6, 1, 3)])
+@pytest.mark.parametrize("zero", [0, 1, 3])
+def test_experts_gradients_go_round_those_who_hold_the_same(dp: int, cp: int, ep: int, zero: int):
+    found = traffic(**EXPERTS, dp=dp, cp=cp, ep=ep, zero=zero)
+    ranks, copies = dp * cp, dp * cp // ep
+    ring = 0.2e9 * (ranks - 1) / ranks + 1e9 / ep * (copies - 1) / copies
+    assert found["params_per_gpu"] == pytest.approx(0.2e9 + 1e9 / ep)
+    wanted = {0: 2, 1: 2, 3: 3}[zero] * 2 * ring
+    assert found["dp_bytes"] + found["zero_bytes"] == pytest.approx(wanted)
+
+
+def test_tokens_go_to_their_experts_and_home_and_gradients_the_same_ways():
+    found = traffic(**EXPERTS, dp=8, ep=8, pp=2, batch=3, microbatches=5)
+    row = 3 * 64 * 32 * 2
+    assert found["ep_bytes"] == pytest.approx(5 * 3 * 4 * 2 * row * 7 / 8)
+    again = traffic(**EXPERTS, dp=8, ep=8, pp=2, batch=3, microbatches=5, recompute="full")
+    assert again["ep_bytes"] == pytest.approx(found["ep_bytes"] * 1.5)
+    alone = traffic(**EXPERTS, dp=8)
+    assert alone["ep_bytes"] == alone["ep_trips_per_layer"] == 0
+    assert alone["dp_bytes"] == traffic(dp=8)["dp_bytes"]
+
+
+def test_experts_add_messages():
+    dense, found = traffic(dp=8), traffic(**EXPERTS, dp=8, ep=2, microbatches=3)
+    assert found["messages"] - dense["messages"] == 2 * 3 + 3 * 6 * 4 * 1
+
+
+def test_an_all_to_all_uses_both_kinds_of_links():
+    """16 ranks on nodes of 8: 7 of 15 parts stay inside, 8 leave."""
+    links = {"intra": 400e9, "inter": 50e9}
+    found = traffic(**EXPERTS, dp=16, ep=16, **links)
+    assert found["ep_seconds"] == pytest.approx(found["ep_bytes"] * 8 / 15 / 50e9)
+    slow = traffic(**EXPERTS, dp=16, ep=16, intra=10e9, inter=50e9)
+    assert slow["ep_seconds"] == pytest.approx(found["ep_bytes"] * 7 / 15 / 10e9)
+    inside = traffic(**EXPERTS, dp=16, ep=8, **links)
+    assert inside["ep_seconds"] == pytest.approx(inside["ep_bytes"] / 400e9)
+    assert (inside["axes_inside_node"], found["axes_inside_node"]) == ("ep", "-")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"ep": 2, "dp": 2}, "--expert-params, --topk, --moe-layers"),
+        ({**EXPERTS, "ep": 3, "dp": 4}, "do not make groups of ep = 3"),
+        ({**EXPERTS, "ep": 2, "dp": 2, "tp": 2}, "ep or tp above 1, not both"),
+    ],
+)
+def test_experts_that_cannot_be_are_refused(inputs: dict[str, Any], said: str):
+    with pytest.raises(CalcError, match=said):
+        traffic(**inputs)
