@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from quizkit.calc.models import Model
 
 Kind = Literal[
-    "count", "size", "rate", "time", "speed", "number", "numbers", "choice", "flag", "file"
+    "count", "size", "rate", "time", "speed", "number", "numbers", "choice", "flag", "file", "text"
 ]
 
 
@@ -27,7 +27,7 @@ class Input:
     """One argument of a sheet, and the option of the same name.
 
     Kinds: count (a whole number from `least`), size (bytes), rate (bytes/s), time (seconds), speed
-    (FLOP/s), number (from `least`), numbers (a list), choice, flag, file (a path).
+    (FLOP/s), number (from `least`), numbers (a list), choice, flag, file (a path), text.
     """
 
     name: str
@@ -136,18 +136,25 @@ class Calculator:
 
         Raises UsageError or CalcError for inputs that cannot be.
         """
+        inputs = self.checked(given, filled)
+        try:
+            figures = self._figures(inputs)
+        except ArithmeticError as error:  # a float has no room for it, or only for nought
+            raise CalcError("calc_too_large", sheet=self.name) from error
+        said = frozenset(name for name, value in given.items() if value is not None)
+        return Worked(self, inputs, said, figures, filled.by)
+
+    def checked(
+        self, given: Mapping[str, Value | None], filled: Filled = NOTHING
+    ) -> dict[str, Value | None]:
+        """Every input, said, filled in or by default. Raises UsageError for one that cannot be."""
         said = {name: value for name, value in given.items() if value is not None}
         for name, value in said.items():
             _fits(self.input(name), value)
         for each in self.inputs:
             if each.required and each.name not in {**filled.values, **said}:
                 raise UsageError("calc_missing", name=option(each.name), sheet=self.name)
-        inputs = {each.name: each.default for each in self.inputs} | {**filled.values, **said}
-        try:
-            figures = self._figures(inputs)
-        except ArithmeticError as error:  # a float has no room for it, or only for nought
-            raise CalcError("calc_too_large", sheet=self.name) from error
-        return Worked(self, inputs, frozenset(said), figures, filled.by)
+        return {each.name: each.default for each in self.inputs} | {**filled.values, **said}
 
     def _figures(self, inputs: Mapping[str, Value | None]) -> dict[str, Value]:
         for rule in self.rules:
@@ -179,7 +186,7 @@ def _fits(each: Input, value: Value) -> None:
     """Refuse a value that is not of the input's kind."""
     if each.kind == "choice":
         good = value in each.choices
-    elif each.kind in ("flag", "file"):
+    elif each.kind in ("flag", "file", "text"):
         good = isinstance(value, bool if each.kind == "flag" else str)
     elif each.kind == "numbers":
         good = isinstance(value, list) and all(item > 0 for item in value)

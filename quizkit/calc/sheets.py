@@ -20,6 +20,8 @@ NAMES = (
     "days",
     "kv",
 )
+EVERY = (*NAMES, "plan")
+"""With the one that looks at many layouts of a job, and is no sum that a question could ask."""
 
 
 @cache

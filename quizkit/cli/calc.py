@@ -93,6 +93,12 @@ def calc(
     sheet = find(name)
     if usage:
         print_page(sheet, spoken, plain)
+    elif name == "plan":
+        from quizkit.cli.calc_plan import refuse
+        from quizkit.cli.calc_plan import run as plan
+
+        refuse({"--quiz": quiz, "--svg": svg, "--gpu": gpu})
+        raise typer.Exit(plan(model, context.args, explain, json, spoken, plain))
     elif quiz:
         from quizkit.cli.calc_quiz import ask, refuse_named
 

@@ -37,8 +37,8 @@ def find(name: str) -> Calculator:
         from quizkit.cli.usage import unknown
 
         raise unknown("calc_own", "quizkit calc", name, COMMON)
-    if name not in sheets.NAMES:
-        raise UsageError("calc_unknown", name=name, hint=nearest(name, sheets.NAMES))
+    if name not in sheets.EVERY:
+        raise UsageError("calc_unknown", name=name, hint=nearest(name, sheets.EVERY))
     return sheets.sheet(name)
 
 
@@ -69,7 +69,7 @@ def print_list(json: bool, lang: Lang, plain: bool) -> None:
     if json:
         rows = [
             {"name": name, "what": say(f"calc.what_{name}", lang), "example": EXAMPLES[name]}
-            for name in sheets.NAMES
+            for name in sheets.EVERY
         ]
         print(dumps({"schema": "quizkit/calc/1", "calculators": rows}, ensure_ascii=False))
         return

@@ -29,6 +29,7 @@ EXAMPLES: Mapping[Kind, str] = {
     "numbers": "1,1,2,1",
     "flag": "--sp, --no-sp",
     "file": "order.txt",
+    "text": "tp=8,pp=4",
 }
 
 
@@ -36,7 +37,7 @@ def quantity(each: Input, text: str) -> Value:
     """Read the value of one input as typed. Raises UsageError with examples of what is read."""
     if each.kind == "choice":
         return _choice(each, text)
-    if each.kind == "file":
+    if each.kind in ("file", "text"):
         return text
     value = _numbers(text) if each.kind == "numbers" else _number(each.kind, text)
     if value is None:

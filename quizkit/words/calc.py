@@ -52,6 +52,10 @@ WORDS: Words = {
         "zh": "KV 缓存多大，解码最快多快，放得下几条序列",
         "en": "the KV cache, the fastest decode step, sequences that fit",
     },
+    "what_plan": {
+        "zh": "一个模型在一批卡上怎么切：所有切法里哪些放得下，一步多久，为什么",
+        "en": "How to lay a model out over GPUs: which layouts fit, how long a step takes, and why",
+    },
     "inputs": {"zh": "输入", "en": "Inputs"},
     "results": {"zh": "结果", "en": "Results"},
     "options": {"zh": "选项", "en": "Options"},

@@ -647,6 +647,22 @@ WORDS: Words = {
         "zh": "--forward、--backward-input、--backward-weight 不能全是 0",
         "en": "--forward, --backward-input and --backward-weight cannot all be 0",
     },
+    "calc_plan_gpus": {
+        "zh": "--gpus 读不懂 {given}。例如 64xH100：几张，什么卡",
+        "en": "--gpus cannot read {given}. It reads for example 64xH100: how many, of what",
+    },
+    "calc_plan_degree": {
+        "zh": "--why 里没有 {given} 这一项。可以试试：{hint}",
+        "en": "--why has no degree {given}. Try: {hint}",
+    },
+    "calc_plan_value": {
+        "zh": "--why 的 {name} 读不懂 {given}。例如 tp=8,pp=4",
+        "en": "--why cannot read {given} for {name}. It reads for example tp=8,pp=4",
+    },
+    "calc_plan_recompute": {
+        "zh": "--why 的 recompute 没有 {given}。可以试试：{hint}",
+        "en": "--why has no recompute {given}. Try: {hint}",
+    },
     "calc_quiz": {
         "zh": "calc {sheet} --quiz 的题目里没有 {name}；可以定下来的有：{known}",
         "en": "The question of calc {sheet} --quiz does not go into {name}; what it takes: {known}",

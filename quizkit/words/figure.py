@@ -599,4 +599,132 @@ WORDS: Words = {
         "zh": "各 rank 的激活峰值（公式）",
         "en": "peak live activations of each rank, by formula",
     },
+    "plan_microbatches": {
+        "zh": "每条流水线一步的 micro-batch 数",
+        "en": "micro-batches of a pipeline in a step",
+    },
+    "plan_chunk_layers": {"zh": "最满的一段有几层", "en": "layers of the fullest chunk"},
+    "plan_params_per_device": {
+        "zh": "最满的 rank 的参数（不含路由专家，ZeRO 之前）",
+        "en": "the fullest rank's parameters (without routed experts, before ZeRO)",
+    },
+    "plan_expert_params_per_device": {
+        "zh": "最满的 rank 的路由专家参数",
+        "en": "the fullest rank's routed experts, in parameters",
+    },
+    "plan_expert_ranks": {"zh": "持有同样专家的 rank 数", "en": "ranks with the same experts"},
+    "plan_expert_optimizer_bytes": {
+        "zh": "路由专家的优化器状态",
+        "en": "optimizer states of routed experts",
+    },
+    "plan_expert_states_bytes": {"zh": "路由专家的全部状态", "en": "all states of routed experts"},
+    "plan_unit_bytes": {
+        "zh": "ZeRO-3 同时聚齐的两层权重和一层梯度",
+        "en": "ZeRO-3: two layers' weights and one's gradients, whole",
+    },
+    "plan_states_bytes": {"zh": "权重、梯度、优化器合计", "en": "weights, gradients and optimizer"},
+    "plan_attention_bytes": {
+        "zh": "注意力（核心之外），一层，不重算时",
+        "en": "attention without its core, one layer, if kept",
+    },
+    "plan_mlp_bytes": {"zh": "MLP，一层，不重算时", "en": "MLP, one layer, if kept"},
+    "plan_cheap_bytes": {
+        "zh": "其中选择性重计算不留的",
+        "en": "of these, what selective recomputation lets go",
+    },
+    "plan_layer_bytes": {
+        "zh": "一层一个 micro-batch 保留的",
+        "en": "kept by one layer for one micro-batch",
+    },
+    "plan_recomputed_bytes": {
+        "zh": "反向走到的那一层临时重新占的",
+        "en": "one layer whole again while it goes backward",
+    },
+    "plan_first_bytes": {
+        "zh": "第一个 stage 峰值的激活",
+        "en": "activations of the first stage at its peak",
+    },
+    "plan_last_bytes": {
+        "zh": "最后一个 stage 的激活（不含 logits）",
+        "en": "activations of the last stage without logits",
+    },
+    "plan_held_logits_bytes": {
+        "zh": "logits（最满的 stage 有才算）",
+        "en": "logits, if the fullest stage has them",
+    },
+    "plan_activations_bytes": {
+        "zh": "最满的 stage 的激活",
+        "en": "activations of the fullest stage",
+    },
+    "plan_memory_bytes": {"zh": "最满的 rank 的显存", "en": "memory of the fullest rank"},
+    "plan_layer_flops_per_token": {
+        "zh": "一层一个 token 的运算量，前向加反向",
+        "en": "one layer, one token, forward and backward",
+    },
+    "plan_token_share": {
+        "zh": "一个 rank 摊到的 token（一个 micro-batch）",
+        "en": "a rank's share of a micro-batch's tokens",
+    },
+    "plan_compute_seconds": {"zh": "计算", "en": "products of the layers"},
+    "plan_attention_seconds": {"zh": "其中注意力核心", "en": "of it, attention's core"},
+    "plan_recompute_seconds": {"zh": "重计算", "en": "forwards done again"},
+    "plan_tp_wire_seconds": {
+        "zh": "tp 通信，不论盖不盖得住",
+        "en": "tp's collectives, hidden or not",
+    },
+    "plan_tp_seconds": {"zh": "其中露出来的", "en": "of them, what shows"},
+    "plan_cp_seconds": {"zh": "露出的 cp 通信", "en": "cp's messages, what shows"},
+    "plan_merge_seconds": {
+        "zh": "ring attention 把各块的部分结果相加",
+        "en": "ring attention adding up its blocks",
+    },
+    "plan_ep_bytes": {"zh": "ep 的 all-to-all 发出的", "en": "sent in ep's all-to-alls"},
+    "plan_ep_seconds": {"zh": "ep 的 all-to-all", "en": "ep's all-to-alls"},
+    "plan_work_seconds": {
+        "zh": "最满的 rank 做一个 micro-batch 要多久",
+        "en": "the fullest rank's time for one micro-batch",
+    },
+    "plan_logits_seconds": {
+        "zh": "最后一个 stage 因 logits 多花的",
+        "en": "what the logits add on the last stage",
+    },
+    "plan_bubble_seconds": {"zh": "气泡", "en": "the bubble"},
+    "plan_hop_seconds": {
+        "zh": "一个 micro-batch 传到下一个 stage",
+        "en": "one micro-batch to the next stage",
+    },
+    "plan_shown_hops": {"zh": "露出来的传输次数", "en": "hops that show"},
+    "plan_pp_seconds": {"zh": "露出的 pp 传输", "en": "pp's hops, what shows"},
+    "plan_dp_rate": {
+        "zh": "dp 的环每个 rank 分到的带宽",
+        "en": "a dp ring's rate for each of its ranks",
+    },
+    "plan_expert_rate": {
+        "zh": "同一组专家的环每个 rank 分到的带宽",
+        "en": "an expert ring's rate for each of its ranks",
+    },
+    "plan_dp_calls_seconds": {
+        "zh": "dp 通信一遍的固定开销",
+        "en": "one pass of dp's rings, whatever they carry",
+    },
+    "plan_scatter_seconds": {
+        "zh": "一次 reduce-scatter 全部梯度",
+        "en": "one reduce-scatter of all gradients",
+    },
+    "plan_gather_seconds": {
+        "zh": "一次 all-gather 全部权重",
+        "en": "one all-gather of all weights",
+    },
+    "plan_forward_seconds": {
+        "zh": "一个 micro-batch 的前向计算（可以盖住 gather）",
+        "en": "products of one forward, which gathers hide behind",
+    },
+    "plan_backward_seconds": {
+        "zh": "一个 micro-batch 的反向计算（可以盖住梯度）",
+        "en": "products of one backward, which gradients hide behind",
+    },
+    "plan_dp_seconds": {"zh": "露出的 dp 通信", "en": "dp's collectives, what shows"},
+    "plan_update_seconds": {"zh": "优化器更新", "en": "the optimizer's step"},
+    "plan_step_seconds": {"zh": "一步的时间", "en": "time of a step"},
+    "plan_tokens_per_second": {"zh": "每秒 token 数", "en": "tokens per second"},
 }

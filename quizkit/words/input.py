@@ -415,4 +415,17 @@ WORDS: Words = {
         "zh": "自定顺序的文件：每个 rank 一行，如 F0 F1 B0 B1；B 是整个反向，写了 W0 的话 B0 就只算输入的梯度；第 1 段写 F0.1，重叠的一对写 F3+B1；不给则按调度",
         "en": "file with an order of your own: a line each rank, as F0 F1 B0 B1 (where W0 is written too, B0 is the gradient of the input alone), F0.1 for chunk 1, F3+B1 for a pair that overlaps; left out: the schedule's",
     },
+    "plan_model": {
+        "zh": "模型名字，例如 llama-3-70b；或一个 Hugging Face config.json",
+        "en": "a model's name, as in llama-3-70b; or a Hugging Face config.json",
+    },
+    "plan_gpus": {"zh": "几张什么卡，例如 64xH100", "en": "how many of which GPU, as in 64xH100"},
+    "plan_batch": {
+        "zh": "一步训练几条序列（全局 batch）",
+        "en": "sequences of a step (the global batch)",
+    },
+    "plan_why": {
+        "zh": "为什么不是它，例如 tp=8,pp=4；可写 tp、cp、pp、v、ep、dp、zero、mb、recompute",
+        "en": "why not this one, as in tp=8,pp=4; of tp, cp, pp, v, ep, dp, zero, mb, recompute",
+    },
 }

@@ -19,3 +19,5 @@ balanced, over tp x cp x dp; ranks laid out tp, cp, dp, pp, tp fastest; rings ov
 nodes use the network cards of all their members. Left out: overlap of tp with products, DualPipe
 and zero-bubble orders, fp8, offload, dropout, a part of the layers recomputed, slow ranks.
 """
+
+from quizkit.calc.plan.sheet import SHEET as SHEET

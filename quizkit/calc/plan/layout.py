@@ -58,7 +58,7 @@ def grids(job: Job) -> Grids:
     """Every product of degrees that is the number of GPUs, tried by every rule."""
     good: list[Grid] = []
     fell: Counter[str] = Counter()
-    for grid in _products(job):
+    for grid in every_grid(job):
         rule = broken(job, grid)
         if rule:
             fell[rule] += 1
@@ -67,7 +67,8 @@ def grids(job: Job) -> Grids:
     return Grids(good, fell)
 
 
-def _products(job: Job) -> Iterator[Grid]:
+def every_grid(job: Job) -> Iterator[Grid]:
+    """Every product of degrees that is the number of GPUs; ep divides the experts."""
     for tp in divisors(job.gpus):
         for cp in divisors(job.gpus // tp):
             for pp in divisors(job.gpus // (tp * cp)):

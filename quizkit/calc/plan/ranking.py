@@ -1,7 +1,7 @@
 """Every layout of a job: which fit, in the order of their time, and what the others lack."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -16,7 +16,7 @@ BEST = 5
 SLOW = 2
 
 
-class Placed(NamedTuple):
+class Fitting(NamedTuple):
     """A layout, how long its step takes, and the memory of its fullest rank."""
 
     seconds: float
@@ -39,7 +39,7 @@ class Ranking:
     """What came of looking at all of them."""
 
     job: Job
-    placed: Sequence[Placed]
+    placed: Sequence[Fitting]
     """Those that fit, fastest first."""
     fell_grids: Counter[str]
     fell: Counter[str]
@@ -53,9 +53,9 @@ class Ranking:
     _whole: dict[str, Evaluation] = field(default_factory=dict[str, Evaluation])
 
     @cached_property
-    def best(self) -> Sequence[Placed]:
+    def best(self) -> Sequence[Fitting]:
         """The fastest layout of each grid, fastest first."""
-        first: dict[Grid, Placed] = {}
+        first: dict[Grid, Fitting] = {}
         for each in self.placed:
             first.setdefault(each.grid, each)
         return list(first.values())
@@ -63,7 +63,9 @@ class Ranking:
     def values(self, layout: Layout) -> dict[str, Any]:
         """Every figure of one layout."""
         if not self._whole:
-            self._whole[""] = Evaluation(FIGURES, self.job.inputs(), [each.name for each in FIGURES])
+            self._whole[""] = Evaluation(
+                FIGURES, self.job.inputs(), [each.name for each in FIGURES]
+            )
         return dict(self._whole[""].of(layout))
 
 
@@ -80,11 +82,14 @@ def ranked(job: Job, keep: Callable[[Layout], bool] | None = None) -> Ranking:
         for virtual, batch in stages(job, grid):
             for recompute in RECOMPUTE:
                 layout = _layout(grid, virtual=virtual, batch=batch, recompute=recompute)
-                tried = [each for each in held if keep is None or keep(layout._replace(zero=each[0]))]
+                tried = [
+                    each for each in held if keep is None or keep(layout._replace(zero=each[0]))
+                ]
                 if tried:
                     looked_at += len(tried)
                     seen.look(layout, tried)
-    seen.placed.sort()
+    # Of layouts that take as long, the one that sends less and then the one that holds less.
+    seen.placed.sort(key=lambda each: (each.seconds, each.layout.zero, each.memory, each.layout))
     total = len(found.good) + found.fell.total()
     return Ranking(job, seen.placed, found.fell, seen.fell, total, slow, looked_at, seen.least)
 
@@ -100,7 +105,7 @@ class _Seen:
         self._alive = Evaluation(FIGURES, inputs, ["activations_bytes", "held_logits_bytes"])
         self._work = Evaluation(FIGURES, inputs, ["work_seconds"])
         self._step = Evaluation(FIGURES, inputs, ["step_seconds"])
-        self.placed: list[Placed] = []
+        self.placed: list[Fitting] = []
         self.fell: Counter[str] = Counter()
         self.fastest = inf
         self.least: tuple[float, Layout] | None = None
@@ -126,7 +131,7 @@ class _Seen:
             if memory <= self._usable:
                 seconds = self._step.of(layout)["step_seconds"]
                 self.fastest = min(self.fastest, seconds)
-                self.placed.append(Placed(seconds, memory, layout))
+                self.placed.append(Fitting(seconds, memory, layout))
             else:
                 self.fell[lacking(self._usable, states, kept)] += 1
 

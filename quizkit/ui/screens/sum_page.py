@@ -23,6 +23,7 @@ EXAMPLES: Mapping[str, str] = {
     "mfu": "quizkit calc mfu --params 7B --tokens-per-second 4e5 --gpus 64 --peak 989e12",
     "days": "quizkit calc days --params 175B --tokens 300B --gpus 1024 --achieved 140e12",
     "kv": "quizkit calc kv --layers 80 --kv-heads 8 --head-dim 128 --seq 8192",
+    "plan": "quizkit calc plan --model llama-3-70b --gpus 64xH100 --seq 8192 --batch 1024",
 }
 ASKED: Mapping[str, Sequence[str]] = {
     "layout": ("plan",),
@@ -53,7 +54,8 @@ def table(lang: Lang, plain: bool) -> RenderableType:
 
 def page(sheet: Calculator, lang: Lang, plain: bool) -> RenderableType:
     """Draw a calculator's page: what it answers and takes, with every default."""
-    common = [(f"--{name}", say(f"calc.option_{name}", lang)) for name in _COMMON]
+    asks = [name for name in _COMMON if sheet.quiz or name != "quiz"]
+    common = [(f"--{name}", say(f"calc.option_{name}", lang)) for name in asks]
     named = {
         "model": any(each.of_model for each in sheet.inputs),
         "gpu": any(each.of_chip for each in sheet.inputs),

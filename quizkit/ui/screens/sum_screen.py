@@ -15,6 +15,7 @@ from quizkit.ui.screens.parts import colon
 from quizkit.ui.screens.report_screen import pictures
 from quizkit.ui.screens.sum_page import default_words, input_words
 from quizkit.words import Lang, say
+from quizkit.words.figure import WORDS as FIGURES
 
 _WIDE = 80  # columns from which on a label, a number and its digits stand side by side
 _UNITS = {"size": "bytes", "rate": "bytes/s", "speed": "FLOP/s"}
@@ -53,7 +54,7 @@ def _parts(
     figures = [each for each in worked.sheet.figures if each.name in worked.figures]
     if explain:
         for figure in figures:
-            yield from _explained(worked, figure, lang, plain)
+            yield from explained(worked, figure, lang, plain)
     else:
         rows = [_result(worked, figure, lang) for figure in figures]
         yield _rows(rows, lang, plain or width < _WIDE)
@@ -93,7 +94,7 @@ def _result(worked: Worked, figure: Figure, lang: Lang) -> tuple[Text, Text, Tex
     """A figure: what it is, its value at a human size, and all its digits."""
     value = worked.figures[figure.name]
     shown, digits = human(value, figure.unit, lang), exact(value, figure.unit, lang)
-    label = say(f"figure.{worked.sheet.name}_{figure.name}", lang)
+    label = say(f"figure.{_named(worked.sheet.name, figure.name)}", lang)
     return (
         Text(label, overflow="fold"),
         Text(shown, "bold", overflow="fold"),
@@ -101,7 +102,8 @@ def _result(worked: Worked, figure: Figure, lang: Lang) -> tuple[Text, Text, Tex
     )
 
 
-def _explained(worked: Worked, figure: Figure, lang: Lang, plain: bool) -> Iterator[RenderableType]:
+def explained(worked: Worked, figure: Figure, lang: Lang, plain: bool) -> Iterator[RenderableType]:
+    """Draw a figure with its formula, the numbers in it, and its source."""
     yield _line(_result(worked, figure, lang), lang)
     taken, filled = figure.taken(worked.values), figure.filled(worked.values)
     lines = [f"{figure.name} = {taken}"]
@@ -115,6 +117,12 @@ def _explained(worked: Worked, figure: Figure, lang: Lang, plain: bool) -> Itera
     source = say("calc.source", lang, source=figure.source)
     style = "" if plain else "dim"
     yield Padding(Text(source, style, overflow="fold"), (0, 0, 0 if plain else 1, 4), expand=False)
+
+
+def _named(sheet: str, figure: str) -> str:
+    """A sheet may take a figure of another's, and its words with it."""
+    key = f"{sheet}_{figure}"
+    return key if key in FIGURES else next(each for each in FIGURES if each.endswith(f"_{figure}"))
 
 
 def _bare(value: Value) -> str:

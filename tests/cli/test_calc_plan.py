@@ -1,0 +1,180 @@
+"""`quizkit calc plan` as a person or a program meets it."""
+
+import json
+import re
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from quizkit.cli.app import app
+
+LLAMA = ("--model", "llama-3-70b", "--gpus", "64xH100", "--seq", "8192", "--batch", "1024")
+MOE = ("--model", "mixtral-8x7b", "--gpus", "16xH100", "--seq", "4096", "--batch", "256")
+SMALL = ("--model", "llama-3-8b", "--gpus", "16xH100", "--seq", "4096", "--batch", "64")
+LARGE = ("--model", "llama-3-405b", "--gpus", "64xH100", "--seq", "8192", "--batch", "1024")
+
+
+def run(home: Path, *words: str, width: int = 80, lang: str = "en") -> Result:
+    env = {"QUIZKIT_HOME": str(home), "COLUMNS": str(width), "QUIZKIT_LANG": lang}
+    return CliRunner().invoke(app, ["calc", "plan", *words], env=env)
+
+
+def data(home: Path, *words: str, code: int = 0) -> dict[str, Any]:
+    done = run(home, *words, "--json")
+    assert (done.exit_code, done.stderr) == (code, "")
+
+    def refused(name: str) -> None:
+        pytest.fail(f"{name} is no JSON")
+
+    return json.loads(done.stdout, parse_constant=refused)
+
+
+def columns(line: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in line)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_screen_fits(tmp_path: Path, width: int, lang: str):
+    here = LLAMA if width == 80 else SMALL
+    for words in (
+        here,
+        (*here, "--why", "tp=8,pp=2"),
+        (*here, "--why", "tp=16"),
+        LARGE,
+        (*SMALL, "--explain"),
+        (*SMALL, "--plain"),
+    ):
+        done = run(tmp_path, *words, width=width, lang=lang)
+        assert done.exit_code == (words == LARGE)
+        assert done.stderr == ""
+        assert "\x1b" not in done.stdout
+        assert max(map(columns, done.stdout.splitlines())) <= width
+        if width >= 80 and not {"--explain", "--plain"} & {*words}:
+            assert len(done.stdout.splitlines()) <= 24, words
+
+
+def test_the_screen_says_what_json_says(tmp_path: Path):
+    screen, found = run(tmp_path, *LLAMA).stdout, data(tmp_path, *LLAMA)
+    assert found["schema"] == "quizkit/calc.plan/1"
+    assert found["layouts"] == found["layouts_fit"] + sum(found["layouts_fell"].values())
+    divided = found["grids"] - sum(found["grids_fell"].values())
+    assert found["grids_fit"] <= divided - found["grids_slow"]
+    rows = [line for line in screen.splitlines() if re.match(r"[1-5]   ", line)]
+    assert len(rows) == len(found["best"]) == 5
+    for row, best in zip(rows, found["best"], strict=True):
+        degrees = best["layout"]
+        names = ("tp", "cp", "pp", "virtual", "dp", "zero", "batch", "recompute")
+        assert row.split()[1:9] == [str(degrees[name]) for name in names]
+        assert f"{best['tokens_per_second']:,.0f}" in row
+        assert f"{100 * best['mfu']:.1f}%" in row
+        assert sum(best["seconds"].values()) == pytest.approx(best["step_seconds"])
+        parts = [best[f"{part}_bytes"] for part in ("states", "activations", "logits")]
+        assert sum(parts) == best["memory_bytes"] <= found["inputs"]["usable_bytes"]
+    grids = [tuple(each["layout"][n] for n in ("tp", "cp", "pp", "dp")) for each in found["best"]]
+    assert len(set(grids)) == 5
+    counts = f"{found['layouts']:,} layouts looked at, {found['layouts_fit']:,} fit"
+    assert counts in " ".join(screen.split())
+    for said in ("65% of the dense peak", "80% of links", "94% usable", "No DualPipe"):
+        assert said in " ".join(screen.split())
+
+
+def test_experts_have_a_column(tmp_path: Path):
+    screen = run(tmp_path, *MOE).stdout
+    assert "  ep  " in screen
+    assert "  ep  " not in run(tmp_path, *LLAMA).stdout
+    best = data(tmp_path, *MOE)["best"][0]
+    assert best["layout"]["ep"] > 1
+    assert best["seconds"]["ep"] > 0
+
+
+def test_explain_tells_every_term_of_the_best(tmp_path: Path):
+    said = " ".join(run(tmp_path, *LLAMA, "--explain", width=120).stdout.split())
+    found = data(tmp_path, *LLAMA)
+    for name, each in found["formulas"].items():
+        assert f" {name} = " in said
+        assert each["source"].split()[0] in said
+    step = found["formulas"]["step_seconds"]
+    assert step["value"] == found["best"][0]["step_seconds"]
+    assert "bubble_seconds" in step["formula"]
+
+
+def test_nothing_fits(tmp_path: Path):
+    found = data(tmp_path, *LARGE, code=1)
+    assert found["best"] == []
+    assert found["least"]["part"] == "states"
+    over = sum(found["least"]["bytes"].values()) - found["inputs"]["usable_bytes"]
+    assert found["least"]["over_bytes"] == pytest.approx(over)
+    assert found["enough_gpus"] == 128
+    said = " ".join(run(tmp_path, *LARGE).stdout.split())
+    assert "Nothing fits. The smallest is tp=8" in said
+    assert f"{over / 1e9:.1f} GB too many" in said
+    assert "128 GPUs would do" in said
+    assert "一种都放不下" in run(tmp_path, *LARGE, lang="zh").stdout
+
+
+@pytest.mark.parametrize(
+    ("why", "kind", "said"),
+    [
+        ("tp=8,pp=4", "slower", "most of it is exposed tp collectives"),
+        ("tp=1,pp=1,zero=1", "memory", "weights, gradients and optimizer states are too much"),
+        ("tp=2,pp=8,cp=1,recompute=none", "memory", "activations are too much"),
+        ("tp=16", "divides", "tp=16 is more than the 8 GPUs of a node"),
+        ("tp=8,pp=16", "divides", "64 GPUs are no multiple of these degrees"),
+        ("mb=3", "divides", "v and mb do not go with it"),
+    ],
+)
+def test_why(tmp_path: Path, why: str, kind: str, said: str):
+    screen = " ".join(run(tmp_path, *LLAMA, "--why", why).stdout.split())
+    found = data(tmp_path, *LLAMA, "--why", why)["why"]
+    assert said in screen
+    assert found["kind"] == kind
+    if found["mend"]:
+        change, degrees = found["mend"]["change"], found["mend"]["layout"]
+        short = {"virtual": "v", "batch": "mb"}.get(change, change)
+        assert f"With {short}={degrees[change]} for {short}=" in screen
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--model", "llama-3-70c", *LLAMA[2:]), "There is no model llama-3-70c"),
+        (("--model", "llama-3-70b", "--gpus", "64xH10", *LLAMA[4:]), "Try: H100"),
+        (("--model", "llama-3-70b", "--gpus", "H100", *LLAMA[4:]), "for example 64xH100"),
+        (LLAMA[:-2], "calc plan needs --batch"),
+        ((*LLAMA, "--why", "pt=8"), "--why has no degree pt. Try: tp"),
+        ((*LLAMA, "--why", "tp=x"), "--why cannot read x for tp"),
+        ((*LLAMA, "--tp", "8"), "calc plan has no option --tp"),
+        ((*LLAMA, "--quiz"), "calc plan has no option --quiz"),
+        ((*LLAMA[:-1], "0"), "--batch cannot be 0"),
+    ],
+)
+def test_a_wrong_word_has_one_clear_sentence(tmp_path: Path, words: tuple[str, ...], said: str):
+    import os
+    import subprocess
+    import sys
+
+    env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
+    done = subprocess.run(
+        [sys.executable, "-m", "quizkit", "calc", "plan", *words],
+        capture_output=True, text=True, env=env, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_config_of_ones_own_is_a_model(tmp_path: Path):
+    file = tmp_path / "config.json"
+    sizes = {
+        "model_type": "llama", "num_hidden_layers": 80, "hidden_size": 8192,
+        "num_attention_heads": 64, "num_key_value_heads": 8, "intermediate_size": 28672,
+        "vocab_size": 128256, "tie_word_embeddings": False,
+    }  # fmt: skip
+    file.write_text(json.dumps(sizes), encoding="utf-8")
+    mine = data(tmp_path, "--model", str(file), *LLAMA[2:])
+    named = data(tmp_path, *LLAMA)
+    assert mine["best"] == named["best"]
