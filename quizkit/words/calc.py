@@ -53,8 +53,8 @@ WORDS: Words = {
         "en": "the KV cache, the fastest decode step, sequences that fit",
     },
     "what_plan": {
-        "zh": "一个模型在一批卡上怎么切：所有切法里哪些放得下，一步多久，为什么",
-        "en": "How to lay a model out over GPUs: which layouts fit, how long a step takes, and why",
+        "zh": "一个模型在这些卡上的所有切法：哪些放得下、谁最快、为什么",
+        "en": "every layout of a model over GPUs: what fits, ranked by time, and why",
     },
     "inputs": {"zh": "输入", "en": "Inputs"},
     "results": {"zh": "结果", "en": "Results"},

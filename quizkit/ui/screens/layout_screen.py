@@ -285,7 +285,7 @@ def _terms(ranking: Ranking, lang: Lang, plain: bool) -> Iterator[RenderableType
     values = ranking.values(ranking.best[0].layout)
     named = {each.name: values[each.name] for each in SHEET.figures}
     inputs = {name: value for name, value in values.items() if name not in named}
-    worked = Worked(SHEET, inputs, frozenset(), named)
+    worked = Worked(SHEET, inputs, frozenset(), named, {})
     yield Text("\n" + say("layout.terms", lang), "bold")
     for figure in SHEET.figures:
         yield from explained(worked, figure, lang, plain)
