@@ -604,20 +604,20 @@ WORDS: Words = {
         "en": "micro-batches of a pipeline in a step",
     },
     "plan_chunk_layers": {"zh": "最满的一段有几层", "en": "layers of the fullest chunk"},
-    "plan_params_per_device": {
+    "plan_dense_params_per_device": {
         "zh": "最满的 rank 的参数（不含路由专家，ZeRO 之前）",
         "en": "the fullest rank's parameters (without routed experts, before ZeRO)",
     },
+    "plan_params_per_device": {
+        "zh": "最满的 rank 的参数（ZeRO 之前）",
+        "en": "the fullest rank's parameters (before ZeRO)",
+    },
+    "plan_params_per_shard": {"zh": "其中它的一份", "en": "of these, its shard"},
     "plan_expert_params_per_device": {
         "zh": "最满的 rank 的路由专家参数",
         "en": "the fullest rank's routed experts, in parameters",
     },
     "plan_expert_ranks": {"zh": "持有同样专家的 rank 数", "en": "ranks with the same experts"},
-    "plan_expert_optimizer_bytes": {
-        "zh": "路由专家的优化器状态",
-        "en": "optimizer states of routed experts",
-    },
-    "plan_expert_states_bytes": {"zh": "路由专家的全部状态", "en": "all states of routed experts"},
     "plan_unit_bytes": {
         "zh": "ZeRO-3 同时聚齐的两层权重和一层梯度",
         "en": "ZeRO-3: two layers' weights and one's gradients, whole",

@@ -29,7 +29,7 @@ def chunk_layers(layers: int, pp: int, virtual: int) -> Value:
 
 
 @figure("params", f"{MEGATRON}: tp cuts matrices, pp layers; an end stage has a table of words")
-def params_per_device(
+def dense_params_per_device(
     layers_per_stage: int,
     layer_params: float,
     vocab: int,
@@ -44,44 +44,34 @@ def params_per_device(
     )
 
 
-@figure("params", FOLDING)
+@figure("params", f"{FOLDING}: pp and ep cut them, tp does not")
 def expert_params_per_device(layers_per_stage: int, expert_layer_params: float, ep: int) -> Value:
     """The fullest rank's routed experts, before ZeRO; a layer has the mean number of them."""
     return ceil(layers_per_stage * expert_layer_params / ep)
 
 
-@figure("ranks", FOLDING)
+@figure("params", "of both kinds")
+def params_per_device(dense_params_per_device: int, expert_params_per_device: int) -> Value:
+    """The fullest rank's parameters, before ZeRO."""
+    return dense_params_per_device + expert_params_per_device
+
+
+@figure("ranks", f"{FOLDING}: ep is cut out of tp x cp x dp")
 def expert_ranks(tp: int, cp: int, dp: int, ep: int) -> Value:
     """Ranks that hold the same experts."""
     return tp * cp * dp // ep
 
 
-@figure("bytes", f"{ZERO}, section 3.1 and 5.1 (stage 1)")
-def expert_optimizer_bytes(
-    expert_params_per_device: int, expert_ranks: int, zero: int, held_bytes_per_param: int
-) -> Value:
-    """The optimizer's states of routed experts."""
-    return held_bytes_per_param * (
-        share(expert_params_per_device, expert_ranks) if zero >= 1 else expert_params_per_device
-    )
-
-
-@figure("bytes", f"{ZERO}, section 3.1 and 5: weights from stage 3, gradients from stage 2 on")
-def expert_states_bytes(
+@figure("params", f"{ZERO}, section 5: equal shards; experts over those who hold the same ones")
+def params_per_shard(
+    dense_params_per_device: int,
+    shard_ranks: int,
     expert_params_per_device: int,
     expert_ranks: int,
-    zero: int,
-    weight_dtype: str,
-    grad_dtype: str,
-    expert_optimizer_bytes: int,
 ) -> Value:
-    """All states of routed experts."""
-    return (
-        BYTES[weight_dtype]
-        * (share(expert_params_per_device, expert_ranks) if zero >= 3 else expert_params_per_device)
-        + BYTES[grad_dtype]
-        * (share(expert_params_per_device, expert_ranks) if zero >= 2 else expert_params_per_device)
-        + expert_optimizer_bytes
+    """Of the parameters of one rank, its shard."""
+    return share(dense_params_per_device, shard_ranks) + share(
+        expert_params_per_device, expert_ranks
     )
 
 
@@ -105,9 +95,9 @@ def unit_bytes(
 
 
 @figure("bytes", f"{ZERO}, figure 1")
-def states_bytes(model_states_bytes: int, expert_states_bytes: int, unit_bytes: int) -> Value:
+def states_bytes(model_states_bytes: int, unit_bytes: int) -> Value:
     """Weights, gradients and optimizer on the fullest rank."""
-    return model_states_bytes + expert_states_bytes + unit_bytes
+    return model_states_bytes + unit_bytes
 
 
 @figure("bytes", f"{KORTHIKANTI}, section 4.1, without dropout; K and V have heads of their own")

@@ -109,7 +109,7 @@ def dp_calls_seconds(
 
 @figure("s", f"{ZERO}, 7: (n-1)/n of the gradients")
 def scatter_seconds(
-    params_per_device: int,
+    dense_params_per_device: int,
     shard_ranks: int,
     dp_rate: float,
     expert_params_per_device: int,
@@ -120,7 +120,7 @@ def scatter_seconds(
 ) -> Value:
     """One reduce-scatter of all gradients of the rank."""
     return (
-        params_per_device * grad_bytes * (shard_ranks - 1) / shard_ranks / dp_rate
+        dense_params_per_device * grad_bytes * (shard_ranks - 1) / shard_ranks / dp_rate
         + expert_params_per_device * grad_bytes * (expert_ranks - 1) / expert_ranks / expert_rate
         + dp_calls_seconds
     )
@@ -128,7 +128,7 @@ def scatter_seconds(
 
 @figure("s", f"{ZERO}, 7: (n-1)/n of the weights")
 def gather_seconds(
-    params_per_device: int,
+    dense_params_per_device: int,
     shard_ranks: int,
     dp_rate: float,
     expert_params_per_device: int,
@@ -139,7 +139,7 @@ def gather_seconds(
 ) -> Value:
     """One all-gather of all weights of the rank."""
     return (
-        params_per_device * dtype_bytes * (shard_ranks - 1) / shard_ranks / dp_rate
+        dense_params_per_device * dtype_bytes * (shard_ranks - 1) / shard_ranks / dp_rate
         + expert_params_per_device * dtype_bytes * (expert_ranks - 1) / expert_ranks / expert_rate
         + dp_calls_seconds
     )
@@ -191,9 +191,9 @@ def dp_seconds(
 
 
 @figure("s", "the optimizer's states are read and written once, at the memory's bandwidth")
-def update_seconds(optimizer_bytes: int, expert_optimizer_bytes: int, hbm: float) -> Value:
+def update_seconds(optimizer_bytes: int, hbm: float) -> Value:
     """The optimizer's step."""
-    return 2 * (optimizer_bytes + expert_optimizer_bytes) / hbm
+    return 2 * optimizer_bytes / hbm
 
 
 @figure("s", "the sum of its terms")
