@@ -9,6 +9,8 @@ from quizkit.calc.sheet import CalcError, Calculator, Input, Quiz, SumTrap
 PAPER = "Korthikanti et al. 2022, Reducing Activation Recomputation (arXiv:2205.05198)"
 FLASH = "Dao et al., FlashAttention, NeurIPS 2022, section 3.1"
 RING = "Liu et al., Ring Attention, 2023"
+GROUPED = "Ainslie et al., GQA, EMNLP 2023"
+SWIGLU = "Megatron-Core's fused SwiGLU keeps both halves it is made of, and its product"
 LIGER = "Hsu et al., Liger Kernel, 2024"
 
 
@@ -62,31 +64,45 @@ def core_bytes(
     )
 
 
+@figure("elements", f"{GROUPED}, section 2.2: K and V have heads of their own, fewer of them")
+def kv_width(hidden: int, heads: int, kv_heads: int) -> int:
+    """Width of all keys together, and again of all values."""
+    return hidden * kv_heads // heads if kv_heads > 0 else hidden
+
+
 @figure("bytes", f"{PAPER}, section 4.1: 11sbh, of them 8sbh divided by t")
 def attention_bytes(
-    seq_per_rank: int, batch: int, hidden: int, tp: int, sp_parts: int, dtype: str, mask_bytes: int
-) -> int:
-    """Attention without its core: its input and last mask; Q, K, V and the projection's input."""
-    return (BYTES[dtype] + mask_bytes) * seq_per_rank * batch * hidden // sp_parts + 4 * BYTES[
-        dtype
-    ] * seq_per_rank * batch * hidden // tp
-
-
-@figure("bytes", f"{PAPER}, section 4.1: 19sbh, of them 16sbh divided by t")
-def mlp_bytes(
     seq_per_rank: int,
     batch: int,
     hidden: int,
-    ffn_width: int,
+    kv_width: int,
     tp: int,
     sp_parts: int,
     dtype: str,
     mask_bytes: int,
 ) -> int:
-    """The MLP's input and last mask; what goes into GeLU and what comes out of it."""
+    """Attention without its core: its input and last mask; Q, K, V and the projection's input."""
     return (BYTES[dtype] + mask_bytes) * seq_per_rank * batch * hidden // sp_parts + 2 * BYTES[
         dtype
-    ] * seq_per_rank * batch * ffn_width // tp
+    ] * seq_per_rank * batch * (hidden + kv_width) // tp
+
+
+@figure("bytes", f"{PAPER}, section 4.1: 19sbh, of them 16sbh divided by t; gated: {SWIGLU}")
+def mlp_bytes(
+    seq_per_rank: int,
+    batch: int,
+    hidden: int,
+    ffn_width: int,
+    gated: bool,
+    tp: int,
+    sp_parts: int,
+    dtype: str,
+    mask_bytes: int,
+) -> int:
+    """The MLP's input and last mask; what goes into GeLU, or into the gate, and what comes out."""
+    return (BYTES[dtype] + mask_bytes) * seq_per_rank * batch * hidden // sp_parts + (
+        3 if gated else 2
+    ) * BYTES[dtype] * seq_per_rank * batch * ffn_width // tp
 
 
 @figure("bytes", f"{PAPER}, section 4.1: 4sbh")
@@ -242,12 +258,18 @@ def fullest_stage_bytes(first_stage_bytes: int, last_stage_bytes: int) -> int:
 
 def _divides(inputs: Mapping[str, Value | None]) -> None:
     tp = _count(inputs, "tp")
-    cut = {"heads": tp, "ffn": tp, "vocab": tp, "hidden": tp}
+    cut = {"heads": tp, "kv_heads": tp, "ffn": tp, "vocab": tp, "hidden": tp}
     cut["seq"] = _count(inputs, "cp") * (tp if inputs["sp"] else 1)
     cut["layers"] = _count(inputs, "pp") * _count(inputs, "virtual")
     for name, parts in cut.items():
         if _count(inputs, name) % parts:
             raise CalcError("calc_activations_divides", name=name, value=inputs[name], parts=parts)
+
+
+def _groups(inputs: Mapping[str, Value | None]) -> None:
+    heads, kv_heads = _count(inputs, "heads"), _count(inputs, "kv_heads")
+    if kv_heads and heads % kv_heads:
+        raise CalcError("calc_kv_heads", heads=heads, kv_heads=kv_heads)
 
 
 def _interleaves(inputs: Mapping[str, Value | None]) -> None:
@@ -275,10 +297,12 @@ SHEET = Calculator(
         Input("sp", "flag", False),
         Input("recompute", "choice", "none", ("none", "selective", "full")),
         Input("flash", "flag", True),
-        Input("dropout", "flag", True),
+        Input("dropout", "flag", True, of_model=lambda m: m.layernorm),
         Input("dtype", "choice", "bf16", tuple(BYTES)),
         # Nought stands for what the paper takes: 4 x hidden, no output layer, a full pipeline.
         Input("ffn", default=0, least=0, of_model=lambda m: m.ffn),
+        Input("gated", "flag", False, of_model=lambda m: m.gated),
+        Input("kv_heads", default=0, least=0, of_model=lambda m: m.kv_heads),
         Input("vocab", default=0, least=0, of_model=lambda m: m.vocab),
         Input("loss_chunks", default=1),
         Input("pp", default=1),
@@ -290,6 +314,7 @@ SHEET = Calculator(
         sp_parts,
         mask_bytes,
         ffn_width,
+        kv_width,
         core_bytes,
         attention_bytes,
         mlp_bytes,
@@ -305,7 +330,7 @@ SHEET = Calculator(
         last_stage_bytes,
         fullest_stage_bytes,
     ],
-    rules=[_divides, _interleaves],
+    rules=[_divides, _groups, _interleaves],
     models="dense",
     quiz=Quiz(
         "bytes_per_layer",

@@ -115,6 +115,10 @@ WORDS: Words = {
         "zh": "MLP 的中间宽度",
         "en": "width inside the MLP",
     },
+    "activations_kv_width": {
+        "zh": "全部 key（或 value）的宽度",
+        "en": "width of all keys (or values)",
+    },
     "activations_core_bytes": {
         "zh": "注意力核心：softmax 及其 dropout，一层，不重算时",
         "en": "attention core: softmax and its dropout, one layer, if kept",
@@ -124,8 +128,8 @@ WORDS: Words = {
         "en": "rest of attention, one layer, if kept",
     },
     "activations_mlp_bytes": {
-        "zh": "MLP（GeLU，不带门控），一层，不重算时",
-        "en": "MLP (GeLU, not gated), one layer, if kept",
+        "zh": "MLP，一层，不重算时",
+        "en": "MLP, one layer, if kept",
     },
     "activations_norm_bytes": {
         "zh": "两个 layer norm，一层，不重算时",

@@ -281,3 +281,14 @@ def test_what_cannot_be_cut_is_refused(inputs, says: str):
 
 def test_a_sequence_need_not_divide_without_sequence_parallelism():
     assert kept(heads=8, hidden=64, tp=4, seq=31)["norm_bytes"] == 4 * 31 * 64
+
+
+def test_fewer_kv_heads_keep_less_and_a_gate_keeps_more():
+    """16 bits, 4 heads of 16; K and V of one head; gate, up and product are 96 wide."""
+    sizes = {"heads": 4, "hidden": 64, "seq": 8, "ffn": 96, "dropout": False}
+    found = kept(**sizes, kv_heads=1, gated=True)
+    assert found["attention_bytes"] == 2 * 8 * (64 + 64 + 2 * 16 + 64)
+    assert found["mlp_bytes"] == 2 * 8 * (64 + 3 * 96)
+    assert kept(**sizes, kv_heads=4) == kept(**sizes)
+    with pytest.raises(CalcError, match="4 heads cannot be shared out evenly among 3"):
+        kept(**sizes, kv_heads=3)

@@ -22,6 +22,9 @@ for line in json.load(sys.stdin):
 json.dump([found, sorted({HEAVY!r} & set(sys.modules))], sys.stdout)
 """
 LINES = {
+    "quizkit calc al": {"allreduce"},
+    "quizkit calc memory --model deepseek": {"deepseek-v2", "deepseek-v3"},
+    "quizkit calc memory --gpu h10": {"h100", "h100-pcie"},
     "quizkit study --topic c": {"comm", "cp", "compress"},
     "quizkit study pp/one-at-a-time pp/bubble-s": {"pp/bubble-share"},
     "quizkit learn p": {"pp", "perf"},
