@@ -54,7 +54,7 @@ WORDS: Words = {
     },
     "what_plan": {
         "zh": "一个模型在这些卡上的所有切法：哪些放得下、谁最快、为什么",
-        "en": "every layout of a model over GPUs: what fits, ranked by time, and why",
+        "en": "every layout of a model over GPUs: what fits, ranked, and why",
     },
     "inputs": {"zh": "输入", "en": "Inputs"},
     "results": {"zh": "结果", "en": "Results"},

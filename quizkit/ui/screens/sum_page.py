@@ -41,10 +41,8 @@ def table(lang: Lang, plain: bool) -> RenderableType:
     """Draw every calculator under the question it answers, and a line that can be pasted."""
     lines: list[RenderableType] = []
     for question, names in ASKED.items():
-        known = [name for name in names if name in EXAMPLES]
-        if known:
-            lines.append(Text(say(f"calc.ask_{question}", lang), "bold"))
-        for name in known:
+        lines.append(Text(say(f"calc.ask_{question}", lang), "bold"))
+        for name in names:
             what = say(f"calc.what_{name}", lang)
             row = f"  {name}{colon(lang)}{what}" if plain else f"  {name:<13}{what}"
             lines.append(Text(row, overflow="fold"))
