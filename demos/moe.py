@@ -35,8 +35,9 @@ Watch
     turn_unpermute (shared, index)    turn of restoring the copies' order
     turn_weigh (shared, index)        turn of weighing a token's results and adding them up
     out_gap (shared, difference)      of outputs from a loop over tokens on one process, largest
-    grad_gap (shared, difference)     of any gradient from that loop's, largest: tokens, router,
-                                      experts
+    token_gap (shared, difference)    of the gradient of tokens from that loop's, largest
+    router_gap (shared, difference)   of the router's gradient from that loop's, largest
+    expert_gap (shared, difference)   of any expert's gradient from that loop's, largest
     order_gap (shared, difference)    between the softmax of the k best scores and the softmax of
                                       all scores, its best k divided by their sum
     kept_weight (shared, ratio)       sum of the k best of a softmax of all scores, not divided,
@@ -231,13 +232,13 @@ def main(
 
     out_gap = max_error(y, outputs.view_as(x)[rank()])
     gaps = {
-        "tokens": max_error(gradient(own), gradient(flat).view_as(x)[rank()]),
+        "token": max_error(gradient(own), gradient(flat).view_as(x)[rank()]),
         "router": max_error(whole, gradient(router)),
-        "experts": max(gradient_gap(mine[e], truth[e]) for e in mine),
+        "expert": max(gradient_gap(mine[e], truth[e]) for e in mine),
     }
     check("outputs equal a loop over tokens", out_gap, "<", 1e-12)
     for name, gap in gaps.items():
-        check(f"gradients of {name} equal that loop's", gap, "<", 1e-12)
+        check(f"{name}: gradient equals that loop's", gap, "<", 1e-12)
     with wire() as around:
         gathered = by_gathering(x[rank()], gate, mine, top)
     check("gathering comes to the same", max_error(gathered, y), "<", 1e-12)
@@ -280,7 +281,7 @@ def main(
         "layer_idle": clocked(end - rows_here),
         **turns,
         "out_gap": shared(compared(everyone(out_gap).max().item())),
-        "grad_gap": shared(compared(everyone(max(gaps.values())).max().item())),
+        **{f"{of}_gap": shared(compared(everyone(gap).max().item())) for of, gap in gaps.items()},
         "order_gap": shared(compared(order_gap)),
         "kept_weight": shared(compared(probabilities.sum(1).mean().item())),
         "flipped_bf16": shared(counted(flipped(experts, top))),
@@ -354,7 +355,7 @@ BREAKS = {
     "no-gradient": Break(
         old="return Travel.apply(rows, to, source)",
         new="return deliver(rows, to, source)",
-        expect="gradients of experts equal that loop's",
+        expect="expert: gradient equals that loop's",
         ranks=1,
         source="github.com/pytorch/pytorch/issues/25284: what a plain collective brings has no"
         " grad_fn",
@@ -377,7 +378,7 @@ BREAKS = {
     "router-alone": Break(
         old="    whole = ring_sum(gradient(my_gate))",
         new="    whole = gradient(my_gate)",
-        expect="gradients of router equal that loop's",
+        expect="router: gradient equals that loop's",
         ranks=2,
         source="expert parallelism taken for no data parallelism: the router's copies drift apart",
     ),

@@ -29,6 +29,10 @@ TOPICS: Mapping[str, Sequence[str]] = {
     ),
     "inference": ("serving", "decode", "kv-cache", "推理"),
     "memory": ("oom", "vram", "activations", "显存"),
+    "moe": (
+        *("mixture-of-experts", "ep", "expert-parallel", "expert-parallelism", "experts"),
+        *("专家", "专家并行", "混合专家"),
+    ),
     "optim": ("optimizer", "adam", "优化器"),
     "perf": ("performance", "profiler", "profiling", "性能", "性能分析"),
     "pp": (
@@ -69,6 +73,9 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "loss-scale": ("loss-scaling", "grad-scaler"),
     "mesh": ("device-mesh", "process-groups", "通信组"),
     "model-states": ("zero", "zero-1", "zero-2", "zero-3", "deepspeed"),
+    "moe": ("mixture-of-experts", "expert-parallel", "ep", "专家并行"),
+    "moe-balance": ("aux-loss", "load-balancing-loss", "loss-free-balancing", "负载均衡"),
+    "moe-capacity": ("capacity-factor", "token-dropping", "容量因子"),
     "moe-groups": ("edp", "expert-data-parallel", "expert-gradients", "专家梯度"),
     "nan-hunt": ("nan",),
     "master-weights": ("主权重",),
@@ -105,11 +112,6 @@ class NotYet(NamedTuple):
 
 
 NOT_YET = (
-    NotYet(
-        ("moe", "ep", "expert-parallel", "expert-parallelism", "experts", "专家并行", "混合专家"),
-        "comm/all-to-all-ratio",
-        "all-to-all",
-    ),
     NotYet(("offload", "zero-offload", "zero-infinity"), "zero/biggest-saving", "model-states"),
     NotYet(("triton", "kernel", "kernels", "算子"), "attention/what-flash-changes", "flash"),
     NotYet(

@@ -32,7 +32,7 @@ def test_the_layer_is_a_loop_over_tokens(run: Run, ranks: int, args: dict[str, A
     report = run(ranks, **args)
     assert report["verdict"] == "pass", report
     assert report["metrics"]["out_gap"] < 1e-12
-    assert report["metrics"]["grad_gap"] < 1e-12
+    assert max(report["metrics"][f"{of}_gap"] for of in ("token", "router", "expert")) < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,8 @@ def test_a_break_turns_its_check_red(run: Run, name: str) -> None:
 
 def test_what_a_break_leaves_right(run: Run) -> None:
     cut = run(4, "no-gradient")
-    right = {check["name"]: check["holds"] for check in cut["checks"]}
-    assert right["outputs equal a loop over tokens"]
-    assert right["gradients of router equal that loop's"]
+    assert max(cut["metrics"]["out_gap"], cut["metrics"]["router_gap"]) < 1e-12
+    assert min(cut["metrics"]["token_gap"], cut["metrics"]["expert_gap"]) > 0.1
     for name in ("local-numbers", "order-of-arrival", "sorted-again"):
         assert run(4, name)["metrics"]["sent_dispatch"] == run(4)["metrics"]["sent_dispatch"]
 
