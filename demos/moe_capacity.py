@@ -143,16 +143,16 @@ def one_loop(x, gate, experts, top, slots, heavy_first):
 
 def main(
     tokens: int = 24,  # tokens of each rank
-    local: int = 2,  # experts on each rank
+    held: int = 2,  # experts on each rank
     top: int = 2,  # experts that compute a token, k
     factor: float = 1.0,  # slots of all experts over copies
     width: int = 10,  # numbers in a token
     hot: float = 0.0,  # added to the score of expert 0 for every token
 ) -> Metrics:
     """One MoE layer whose experts have a fixed number of slots, forward and backward."""
-    n, total = ranks(), local * ranks()
-    if min(tokens, local, width) < 1 or not abs(hot) <= 100:
-        refuse("tokens, local and width start at 1, hot lies in -100 to 100")
+    n, total = ranks(), held * ranks()
+    if min(tokens, held, width) < 1 or not abs(hot) <= 100:
+        refuse("tokens, held and width start at 1, hot lies in -100 to 100")
     if not 1 <= top <= total:
         refuse(f"top lies in 1 to {total}, the number of experts")
     if not 0.01 <= factor <= 100:
@@ -171,7 +171,7 @@ def main(
     seen, lost, gaps = {}, {}, {"out": 0.0, "grad": 0.0}
     ways = {"weight": by_weight, "choice": by_choice}
     for name, seats in ways.items():
-        truth, mine = deepcopy(every), deepcopy(every[rank() * local :][:local])
+        truth, mine = deepcopy(every), deepcopy(every[rank() * held :][:held])
         true_x, true_gate = x.clone().requires_grad_(), gate.clone().requires_grad_()
         # Slots are for one rank's tokens: the loop starts anew for each.
         outputs = [one_loop(o, true_gate, truth, top, slots, name == "weight") for o in true_x]
@@ -185,7 +185,7 @@ def main(
         grads = {
             "tokens": max_error(gradient(own), gradient(true_x)[rank()]),
             "router": max_error(ring_sum(gradient(my_gate)), gradient(true_gate)),
-            "experts": gradient_gap(mine, truth[rank() * local :][:local]),
+            "experts": gradient_gap(mine, truth[rank() * held :][:held]),
         }
         check(f"by {name}: outputs equal a loop that counts seats", gap, "<", 1e-12)
         for of, far in grads.items():
@@ -204,9 +204,9 @@ def main(
     passed_gap = everyone(max_error(y[alone], x[rank()][alone])).max().item()
     check("a token that no expert computes passes unchanged", passed_gap, "==", 0.0)
     row = x[0, 0].nbytes
-    every_slot = 2 * (n - 1) * local * slots * row
+    every_slot = 2 * (n - 1) * held * slots * row
     check("messages are as long for every router", sent.sent_bytes, "==", every_slot)
-    homes = (chosen[~late] // local).bincount(minlength=n)
+    homes = (chosen[~late] // held).bincount(minlength=n)
     filled = everyone(homes.tolist())
     filled.fill_diagonal_(0)  # what stays at home is not sent
     crossing = int(filled[rank()].sum() + filled[:, rank()].sum())

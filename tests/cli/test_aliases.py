@@ -97,8 +97,11 @@ def test_a_demo_is_found_by_the_name_people_type(tmp_path: Path, typed: str, dem
         (("demo", "pipeline", "--topic", "pp"), "--topic lists demos"),
         (("demo", "--topic", "pq"), "There is no topic pq. Try: tp."),
         (("demo", "--topic", "inference"), "Topic inference has no demo yet. Topics that have: "),
-        (("demo", "moe"), "no demo on moe yet. The nearest: quizkit demo all-to-all"),
-        (("study", "--topic", "moe"), "no topic on moe yet. The nearest question: quizkit study"),
+        (("demo", "triton"), "no demo on triton yet. The nearest: quizkit demo flash"),
+        (
+            ("study", "--topic", "triton"),
+            "no topic on triton yet. The nearest question: quizkit study",
+        ),
         (("study", "ddp"), "To study it: quizkit study --topic dp"),
         (("demo", "pipelines"), "There is no demo named pipelines. Try: pipeline."),
     ],

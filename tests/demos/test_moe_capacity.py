@@ -13,7 +13,7 @@ DEMO = find("moe-capacity")
 
 pytestmark = pytest.mark.demo
 
-ODD = {"tokens": 17, "local": 3, "top": 3, "width": 5, "factor": 0.9}
+ODD = {"tokens": 17, "held": 3, "top": 3, "width": 5, "factor": 0.9}
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ ODD = {"tokens": 17, "local": 3, "top": 3, "width": 5, "factor": 0.9}
     [
         *((ranks, {}) for ranks in (1, 2, 3, 4, 8)),
         *((ranks, ODD) for ranks in (1, 2, 3)),
-        (3, {"local": 1, "top": 1, "tokens": 1, "width": 1}),
+        (3, {"held": 1, "top": 1, "tokens": 1, "width": 1}),
         (4, {"hot": 50.0}),
         (2, {"factor": 0.01}),
         (2, {"factor": 100.0, "top": 4}),
@@ -34,21 +34,21 @@ def test_the_layer_is_a_loop_that_counts_seats(run: Run, ranks: int, args: dict[
 
 
 @pytest.mark.parametrize(
-    ("ranks", "tokens", "local", "top", "factor"),
+    ("ranks", "tokens", "held", "top", "factor"),
     [(2, 24, 2, 2, 1.0), (3, 10, 2, 1, 1.25), (4, 7, 1, 3, 0.5), (2, 9, 4, 2, 8.0)],
 )
 def test_slots_and_bytes(
-    run: Run, ranks: int, tokens: int, local: int, top: int, factor: float
+    run: Run, ranks: int, tokens: int, held: int, top: int, factor: float
 ) -> None:
-    args = {"tokens": tokens, "local": local, "top": top, "factor": factor, "width": 6}
+    args = {"tokens": tokens, "held": held, "top": top, "factor": factor, "width": 6}
     measured = run(ranks, **args)["metrics"]
-    slots = math.ceil(factor * top * tokens / (local * ranks))
+    slots = math.ceil(factor * top * tokens / (held * ranks))
     assert measured["slots"] == slots
-    sent = 2 * (ranks - 1) * local * slots * 6 * 8
+    sent = 2 * (ranks - 1) * held * slots * 6 * 8
     assert measured["sent_slots"] == [sent] * ranks
     assert all(filled <= sent for filled in measured["sent_filled"])
     for dropped, empty in zip(measured["dropped"], measured["empty"], strict=True):
-        assert empty - dropped == local * ranks * slots - tokens * top
+        assert empty - dropped == held * ranks * slots - tokens * top
 
 
 def test_without_a_drop_nothing_is_lost(run: Run) -> None:
@@ -85,7 +85,7 @@ def test_a_break_turns_its_check_red(run: Run, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [{"tokens": 0}, {"local": 0}, {"top": 0}, {"top": 5}, {"factor": 0.0}, {"hot": 200.0}]
+    "args", [{"tokens": 0}, {"held": 0}, {"top": 0}, {"top": 5}, {"factor": 0.0}, {"hot": 200.0}]
 )
 def test_sizes_that_mean_nothing_are_refused(run: Run, args: dict[str, Any]) -> None:
     assert run(2, **args)["outcome"] == "refused"
