@@ -261,7 +261,7 @@ MODELS = (
     _latent("deepseek-v3", 61, 7168, 128, 18432, (256, 8, 2048, 1, 3), 129280,
             "DeepSeek-AI, DeepSeek-V3, 2024, section 4.2"),
     _latent("kimi-k2", 61, 7168, 64, 18432, (384, 8, 2048, 1, 1), 163840,
-            "Kimi Team, Kimi K2, 2025, table 2; config.json"),
+            "Moonshot AI, Kimi-K2-Instruct, 2025, model card and config.json"),
 )  # fmt: skip
 
 # What people say for one of them.
