@@ -16,13 +16,13 @@ EXAMPLES: Mapping[str, str] = {
     "memory": "quizkit calc memory --params 7.5B --dp 64 --zero 3",
     "activations": "quizkit calc activations --hidden 12288 --heads 96 --seq 2048 --tp 8 --sp",
     "pipeline": "quizkit calc pipeline --stages 4 --microbatches 8 --schedule 1f1b",
-    "traffic": "quizkit calc traffic --params 7B --dp 8 --intra 450GB/s --inter 50GB/s",
+    "traffic": "quizkit calc traffic --model llama-3-8b --dp 16 --zero 3 --gpu h100",
     "moe": "quizkit calc moe --model deepseek-v3 --tokens 4096 --ep 64 --capacity-factor 1.25",
     "allreduce": "quizkit calc allreduce --bytes 1GB --ranks 8 --bandwidth 50GB/s",
     "flops": "quizkit calc flops --layers 96 --hidden 12288 --seq 2048 --vocab 51200",
-    "mfu": "quizkit calc mfu --params 7B --tokens-per-second 4e5 --gpus 64 --peak 989e12",
-    "days": "quizkit calc days --params 175B --tokens 300B --gpus 1024 --achieved 140e12",
-    "kv": "quizkit calc kv --layers 80 --kv-heads 8 --head-dim 128 --seq 8192",
+    "mfu": "quizkit calc mfu --model llama-3-8b --tokens-per-second 6e5 --gpus 64 --gpu h100",
+    "days": "quizkit calc days --model gpt-3-175b --tokens 300B --gpus 1024 --achieved 140e12",
+    "kv": "quizkit calc kv --model llama-3-70b --seq 8192 --batch 16 --gpu h200",
     "plan": "quizkit calc plan --model llama-3-70b --gpus 64xH100 --seq 8192 --batch 1024",
 }
 ASKED: Mapping[str, Sequence[str]] = {
