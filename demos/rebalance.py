@@ -39,7 +39,6 @@ Watch
 Run
     quizkit demo rebalance --gpus 4
     python demos/rebalance.py --ranks 8 --copies 2 --pace 0.25
-    torchrun --nproc-per-node 4 demos/rebalance.py --left 1
 """
 
 from itertools import combinations, product
@@ -365,9 +364,10 @@ BREAKS = {
     ),
     "variance-as-trigger": Break(
         old="return min(ways, key=end)",
-        new="use = torch.tensor([cut.count(at) / v * held for held, cut, own in zip(*ways['stay'],"
-        " speeds) for at, v in enumerate(own)])\n"
-        "    use = use / use.max()\n"
+        new="held, cuts = ways['stay']\n"
+        "    use = torch.tensor([many * cut.count(at) / speed for many, cut, own in"
+        " zip(held, cuts, speeds)\n                        for at, speed in enumerate(own)])\n"
+        "    use = use / use.max()  # of the busiest rank's\n"
         "    return min(ways, key=end) if use.var() > 0.3 * use.mean() else 'stay'",
         expect="no way ends sooner",
         ranks=2,
