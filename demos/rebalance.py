@@ -364,11 +364,11 @@ BREAKS = {
     ),
     "variance-as-trigger": Break(
         old="return min(ways, key=end)",
-        new="held, cuts = ways['stay']\n"
-        "    use = torch.tensor([many * cut.count(at) / speed for many, cut, own in"
-        " zip(held, cuts, speeds)\n                        for at, speed in enumerate(own)])\n"
+        new="use = torch.tensor([many * cut.count(at) / speed\n"
+        '                        for many, cut, own in zip(*ways["stay"], speeds)\n'
+        "                        for at, speed in enumerate(own)])\n"
         "    use = use / use.max()  # of the busiest rank's\n"
-        "    return min(ways, key=end) if use.var() > 0.3 * use.mean() else 'stay'",
+        '    return min(ways, key=end) if use.var() > 0.3 * use.mean() else "stay"',
         expect="no way ends sooner",
         ranks=2,
         source="load balancers that act when variance > 0.3 * mean: a square against a length",
