@@ -693,6 +693,10 @@ WORDS: Words = {
         "en": "what the logits add on the last stage",
     },
     "plan_bubble_seconds": {"zh": "气泡", "en": "the bubble"},
+    "plan_far_share": {
+        "zh": "stage 之间的传输有多少要出节点",
+        "en": "hops between stages that leave a node",
+    },
     "plan_hop_seconds": {
         "zh": "一个 micro-batch 传到下一个 stage",
         "en": "one micro-batch to the next stage",

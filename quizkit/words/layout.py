@@ -54,8 +54,8 @@ WORDS: Words = {
         "en": "Time: {efficiency} of the dense peak, {link} of links; hidden: 4 of tp's 6 backward collectives, cp by attention, dp by one micro-batch; bubble (p-1)/v of them.",
     },
     "small_memory": {
-        "zh": "显存：可用 {usable}；bf16 权重、fp32 梯度、Adam。不算：DualPipe、fp8、卸载。每一项：--explain；某一种为什么不行：--why tp=8,pp=4。",
-        "en": "Memory: {usable} usable; bf16 weights, fp32 gradients, Adam. No DualPipe, fp8, offload. Terms: --explain; one layout: --why tp=8,pp=4.",
+        "zh": "显存：标称容量的 {usable} 可用；bf16 权重、fp32 梯度、Adam。不算：DualPipe、fp8、卸载。--explain 逐项；--why tp=8,pp=4 问一种。",
+        "en": "Memory: {usable} of the GB as sold; bf16 weights, fp32 gradients, Adam. No DualPipe, fp8, offload. Terms: --explain; one layout: --why tp=8,pp=4.",
     },
     "terms": {"zh": "最快的一种，逐项", "en": "The fastest, term by term"},
     "nothing": {"zh": "一种都放不下。", "en": "Nothing fits."},

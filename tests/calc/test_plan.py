@@ -219,7 +219,7 @@ def test_seventy_billion_on_sixty_four():
     found = ranked(LLAMA)
     best = found.best[0]
     assert (best.layout.tp, best.layout.pp, best.layout.recompute) == (2, 4, "selective")
-    assert best.memory < 0.94 * 80e9
+    assert best.memory < 80e9
     now = found.values(best.layout)
     assert now["tokens_per_second"] == pytest.approx(1024 * 8192 / best.seconds)
     # PaLM's 6N and causal attention's 6 L H Q T, over 64 peaks.
@@ -239,7 +239,7 @@ def test_nothing_fits_and_how_much_would():
     states = 18 * asked.model.params / 64 + 8 * 3.196e9 / found.least[1].tp
     assert lack.memory["states"] == pytest.approx(states, rel=0.01)
     assert lack.part == "states"
-    assert lack.over == pytest.approx(sum(lack.memory.values()) - 0.94 * 80e9)
+    assert lack.over == pytest.approx(sum(lack.memory.values()) - 80e9)
     more = enough(asked)
     assert more == 128
     assert ranked(replace(asked, gpus=more)).placed

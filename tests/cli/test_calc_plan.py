@@ -78,7 +78,7 @@ def test_the_screen_says_what_json_says(tmp_path: Path):
     assert len(set(grids)) == 5
     counts = f"{found['layouts']:,} layouts looked at, {found['layouts_fit']:,} fit"
     assert counts in " ".join(screen.split())
-    for said in ("65% of the dense peak", "80% of links", "94% usable", "No DualPipe"):
+    for said in ("65% of the dense peak", "80% of links", "100% of the GB as sold", "No DualPipe"):
         assert said in " ".join(screen.split())
 
 

@@ -15,8 +15,8 @@ class Assumed:
     """Of the dense peak: large products, and the kernels between them."""
     link_share: float = 0.8
     """Of a link's rate, what a collective gets."""
-    usable: float = 0.94
-    """Of the memory, what CUDA, NCCL and fragments leave."""
+    usable: float = 1.0
+    """Of the GB as sold: what a driver shows beyond them, some 7 %, is for CUDA, NCCL and holes."""
     call: float = 8.4e-6
     hop_inside: float = 3.4e-6
     hop_across: float = 14e-6
@@ -25,7 +25,9 @@ class Assumed:
     grad_bytes: float = 4
     causal: bool = True
     overlap: bool = True
-    """Whether messages of dp and cp hide behind products."""
+    """Whether messages hide behind products."""
+    rails: bool = True
+    """Whether a ring leaves a node by the network cards of all its ranks there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 Seconds are those of a whole step on the fullest rank unless a figure says otherwise.
 """
 
+from math import ceil
+
 from quizkit.calc.figure import Value, figure
 from quizkit.calc.flops import PRODUCTS
 from quizkit.calc.memory import FSDP, ZERO
@@ -24,12 +26,23 @@ def bubble_seconds(work_seconds: float, pp: int, virtual: int) -> Value:
     return (pp - 1) * work_seconds / virtual
 
 
-@figure("s", f"{MEGATRON}, 4.1: tp ranks send each its part")
+@figure("share", "ranks lie tp, cp, dp, pp: the next stage is tp x cp x dp ranks away")
+def far_share(tp: int, cp: int, dp: int, pp: int, node: int) -> Value:
+    """Of the hops between stages, those that leave a node."""
+    return (
+        0.0
+        if pp == 1
+        else 1.0
+        if tp * cp * dp >= node
+        else (ceil(tp * cp * dp * pp / node) - 1) / (pp - 1)
+    )
+
+
+@figure("s", f"{MEGATRON}, 4.1: tp ranks send each its part; the mean of near and far hops")
 def hop_seconds(
     activation_bytes: float,
     tp: int,
-    gpus: int,
-    node: int,
+    far_share: float,
     inside: float,
     across: float,
     link_share: float,
@@ -37,11 +50,9 @@ def hop_seconds(
     hop_across: float,
 ) -> Value:
     """One micro-batch from a stage to the next."""
-    return (
+    return (1 - far_share) * (
         activation_bytes / tp / (inside * link_share) + hop_inside
-        if gpus <= node
-        else activation_bytes / tp / (across * link_share) + hop_across
-    )
+    ) + far_share * (activation_bytes / tp / (across * link_share) + hop_across)
 
 
 @figure("hops", "1F1B and interleaved 1F1B played with messages that take time")
@@ -64,21 +75,40 @@ def pp_seconds(hop_seconds: float, shown_hops: float) -> Value:
 
 @figure("bytes/s", "a ring leaves a node by the network cards of all its ranks there")
 def dp_rate(
-    tp: int, cp: int, dp: int, node: int, inside: float, across: float, link_share: float
+    tp: int,
+    cp: int,
+    dp: int,
+    node: int,
+    inside: float,
+    across: float,
+    link_share: float,
+    rails: bool,
 ) -> Value:
     """What a ring of data parallelism carries for each of its ranks."""
     return link_share * (
-        inside if tp * cp * dp <= node else min(inside, across * max(1, node // tp))
+        inside
+        if tp * cp * dp <= node
+        else min(inside, across * (max(1, node // tp) if rails else 1))
     )
 
 
 @figure("bytes/s", "the same for the ranks that hold the same experts")
 def expert_rate(
-    tp: int, cp: int, dp: int, ep: int, node: int, inside: float, across: float, link_share: float
+    tp: int,
+    cp: int,
+    dp: int,
+    ep: int,
+    node: int,
+    inside: float,
+    across: float,
+    link_share: float,
+    rails: bool,
 ) -> Value:
     """What a ring of them carries for each of its ranks."""
     return link_share * (
-        inside if tp * cp * dp <= node else min(inside, across * max(1, node // ep))
+        inside
+        if tp * cp * dp <= node
+        else min(inside, across * (max(1, node // ep) if rails else 1))
     )
 
 
