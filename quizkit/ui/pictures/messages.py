@@ -236,13 +236,8 @@ def shapes(sent: Messages, left: int, top: int, lang: Lang) -> tuple[str, int]:
             shade = 0.15 + 0.85 * fraction(each, most) if each else 0.04
             parts.append(box(left + 26 + j * cell, y, cell - 2, cell - 2, place, tip, shade))
     table = 24 + n * cell
-    for place, text in enumerate(_along_axes(sent, lang)):
-        y = top + table + 18 * place
-        parts.append(box(left + 26, y, 10, 10, place, text))
-        parts.append(cut(left + 42, y + 9, text))
-    table += 18 * len(sent.axes)
     if _is_crowded(sent):
-        return "".join(parts), table
+        return "".join(parts) + _legend(sent, left, top + table, lang), table + _tall(sent)
     places = _places(sent, left + 560, top + 20)
     for rank in range(0, n, sent.node) if sent.node else ():
         xs, ys = zip(*places[rank : rank + sent.node], strict=True)
@@ -263,7 +258,21 @@ def shapes(sent: Messages, left: int, top: int, lang: Lang) -> tuple[str, int]:
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="12" fill="#fff" stroke="#555"/>')
         parts.append(cut(x, y + 4, f"{rank}", "middle"))
     deep = max((y for _, y in places), default=0) - top
-    return "".join(parts), max(math.ceil(deep) + 24, table)
+    low = max(math.ceil(deep) + 24, table)
+    return "".join(parts) + _legend(sent, left, top + low, lang), low + _tall(sent)
+
+
+def _legend(sent: Messages, left: int, top: int, lang: Lang) -> str:
+    """A line for each axis, in its colour."""
+    return "".join(
+        box(left + 26, top + 18 * place, 10, 10, place, text)
+        + cut(left + 42, top + 18 * place + 9, text)
+        for place, text in enumerate(_along_axes(sent, lang))
+    )
+
+
+def _tall(sent: Messages) -> int:
+    return 18 * len(sent.axes)
 
 
 def _named(sent: Messages, one: int, other: int) -> str:
