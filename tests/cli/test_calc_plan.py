@@ -100,6 +100,7 @@ def test_explain_tells_every_term_of_the_best(tmp_path: Path):
     step = found["formulas"]["step_seconds"]
     assert step["value"] == found["best"][0]["step_seconds"]
     assert "bubble_seconds" in step["formula"]
+    assert " gradients per device: " in said, "a figure has its own sheet's words"
 
 
 def test_nothing_fits(tmp_path: Path):

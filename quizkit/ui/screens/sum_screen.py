@@ -9,6 +9,7 @@ from rich.text import Text
 
 from quizkit.calc.figure import Figure, Value
 from quizkit.calc.sheet import Input, Worked, option
+from quizkit.calc.sheets import NAMES
 from quizkit.ui.pictures.chart import Chart
 from quizkit.ui.screens.amount import exact, human
 from quizkit.ui.screens.parts import colon
@@ -121,8 +122,8 @@ def explained(worked: Worked, figure: Figure, lang: Lang, plain: bool) -> Iterat
 
 def _named(sheet: str, figure: str) -> str:
     """A sheet may take a figure of another's, and its words with it."""
-    key = f"{sheet}_{figure}"
-    return key if key in FIGURES else next(each for each in FIGURES if each.endswith(f"_{figure}"))
+    keys = (f"{each}_{figure}" for each in (sheet, *NAMES))
+    return next(key for key in keys if key in FIGURES)
 
 
 def _bare(value: Value) -> str:
