@@ -88,40 +88,39 @@ def _filled(lines: Order, most: int) -> Order:
 
     When it would wait is reckoned with F, B and W of a slot each. The order of the others stays.
     """
-    ranks = len(lines)
-    ends: dict[tuple[str, int, int], int] = {}
+    last = 2 * len(lines) - 1
+    ran: dict[Op, int] = {}  # each forward and backward with the slot it ran in
     owed: list[deque[Op]] = [deque() for _ in lines]
     filled: Order = [[] for _ in lines]
-    at, live = [0] * ranks, [0] * ranks
+    at, live = [0] * len(lines), [0] * len(lines)
     left = sum(len(ops) for ops in lines) * 3 // 2
-    now = 0
+    slot = 0
     while left:
-        ran: list[Op] = []
         for rank, ops in enumerate(lines):
-            op = ops[at[rank]] if at[rank] < len(ops) else None
-            if op and _ready(op, ends, 2 * ranks, now) and (op[0] != "F" or live[rank] < most):
-                at[rank] += 1
-                live[rank] += op[0] == "F"
-                if op[0] == "B-":
-                    owed[rank].append(("W", *op[1:]))
-            elif owed[rank]:
-                op = owed[rank].popleft()
+            if at[rank] < len(ops):
+                op = kind, stage, i = ops[at[rank]]
+                forward = kind == "F"
+                needed = (
+                    ("F", stage - 1, i)
+                    if forward
+                    else ("B-", stage + 1, i)
+                    if stage < last
+                    else ("F", stage, i)
+                )
+                came = (forward and stage == 0) or ran.get(needed, slot) < slot
+                if came and not (forward and live[rank] >= most):
+                    at[rank] += 1
+                    ran[op] = slot
+                    filled[rank].append(op)
+                    left -= 1
+                    if forward:
+                        live[rank] += 1
+                    else:
+                        owed[rank].append(("W", stage, i))
+                    continue
+            if owed[rank]:
+                filled[rank].append(owed[rank].popleft())
                 live[rank] -= 1
-            else:
-                continue
-            filled[rank].append(op)
-            ran.append(op)
-        now += 1
-        left -= len(ran)
-        ends |= dict.fromkeys(ran, now)
+                left -= 1
+        slot += 1
     return filled
-
-
-def _ready(op: Op, ends: dict[Op, int], stages: int, now: int) -> bool:
-    """Whether the stage before has run a forward, or the stage after a backward."""
-    kind, stage, i = op
-    if kind == "F":
-        needed = ("F", stage - 1, i) if stage else None
-    else:
-        needed = ("B-", stage + 1, i) if stage + 1 < stages else ("F", stage, i)
-    return needed is None or ends.get(needed, now + 1) <= now
