@@ -130,11 +130,11 @@ def cut(experts, way):
     return first.chunk(ranks(), 2)[rank()], last.chunk(ranks(), 1)[rank()]
 
 
-def route(hidden, router, k, even, start):
-    """k experts a token and their shares; `even` deals them out in turn, whatever the scores."""
+def route(hidden, router, k, balanced, start):
+    """k experts a token and their shares; `balanced` deals them out in turn, not by score."""
     shares = (hidden @ router).softmax(1)
     chosen = shares.topk(k).indices
-    if even:
+    if balanced:
         turn = torch.arange(start * k, (start + len(hidden)) * k, device=hidden.device)
         chosen = (turn % router.shape[1]).view(-1, k)
     return chosen, shares.gather(1, chosen)
@@ -144,7 +144,7 @@ def main(
     experts: int = 0,  # of the layer; 0: two for each rank
     k: int = 2,  # experts of a token
     tokens: int = 12,  # tokens of a rank
-    even: bool = False,  # deal experts out in turn, so that loads are equal
+    balanced: bool = False,  # deal experts out in turn, so that loads are equal
     hot: float = 0.0,  # added to every token's score for expert 0
     block: int = 8,  # rows of a block of the grouped GEMM
     nodes: int = 2,  # nodes that the experts are drawn on, for nodes_mean
@@ -168,7 +168,7 @@ def main(
     inputs, targets = inputs[0] + (hot > 0), targets[0]
 
     truth = [weight.clone().requires_grad_() for weight in whole]
-    expected, chosen = alone(truth, inputs, k, even)
+    expected, chosen = alone(truth, inputs, k, balanced)
     (expected - targets).square().sum().backward()
     wanted = [weight.grad for weight in truth]
     loads = chosen.flatten().bincount(minlength=experts)
@@ -179,7 +179,7 @@ def main(
         dense, router, first, last = [(piece + 0.0).requires_grad_() for piece in pieces]
         here = slice(rank() * tokens, (rank() + 1) * tokens)
         hidden = inputs[here] + torch.tanh(inputs[here] @ dense)
-        picks = route(hidden, router, k, even, rank() * tokens)
+        picks = route(hidden, router, k, balanced, rank() * tokens)
         outputs = hidden + run_experts(hidden, *picks, first, last, seen)
         (outputs - targets[here]).square().sum().backward()
         off = max_error(outputs, expected[here])
@@ -196,7 +196,7 @@ def main(
     check("slices send each token to all, and back", tp.sent.sent_bytes, "==", 2 * once)
 
     one = [weight.clone().requires_grad_() for weight in whole]
-    alone(one, inputs[:1], k, even)[0].square().sum().backward()
+    alone(one, inputs[:1], k, balanced)[0].square().sum().backward()
     drawn = torch.rand(20000, experts, device=device()).topk(k).indices // (experts // nodes)
     met = torch.zeros(20000, nodes, device=device()).scatter(1, drawn, 1.0).sum(1)
     return {
@@ -223,11 +223,11 @@ def main(
 # Below: what it is held against.
 
 
-def alone(weights, inputs, k, even):
+def alone(weights, inputs, k, balanced):
     """One process, every expert for every token, most of them times 0; and who was chosen."""
     dense, router, first, last = weights
     hidden = inputs + torch.tanh(inputs @ dense)
-    chosen, shares = route(hidden, router, k, even, 0)
+    chosen, shares = route(hidden, router, k, balanced, 0)
     times = torch.zeros_like(hidden @ router).scatter(1, chosen, shares)
     answers = torch.tanh(hidden @ first) @ last  # [experts, tokens, width]
     return hidden + (times.T[..., None] * answers).sum(0), chosen

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.demo
         (3, {"k": 6, "width": 5, "nodes": 3}),
         (4, {"k": 5, "hot": 5.0}),
         (6, {"tokens": 7, "k": 3}),
-        (8, {"k": 8, "even": True}),
+        (8, {"k": 8, "balanced": True}),
     ],
 )
 def test_both_ways_are_one_process(run: Run, ranks: int, args: dict[str, Any]) -> None:
@@ -34,7 +34,7 @@ def test_both_ways_are_one_process(run: Run, ranks: int, args: dict[str, Any]) -
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (3, 2), (4, 2), (4, 8), (8, 2)])
 def test_what_is_sent_and_multiplied_where_routing_is_even(run: Run, n: int, k: int) -> None:
     # As many tokens on each rank as there are experts: each rank's rows go to all experts alike.
-    measured = run(n, k=k, even=True, experts=2 * n, tokens=2 * n, width=4, inner=24)["metrics"]
+    measured = run(n, k=k, balanced=True, experts=2 * n, tokens=2 * n, width=4, inner=24)["metrics"]
     row = 4 * 8
     assert measured["sent_tp"] == [2 * (n - 1) * 2 * n * row] * n
     assert measured["sent_ep"] == [2 * k * (n - 1) * 2 * row] * n
@@ -57,7 +57,7 @@ def test_a_popular_expert_is_one_ranks_or_everybodys(run: Run) -> None:
 )
 def test_rows_are_padded_to_blocks(run: Run, experts: int, tokens: int, k: int, block: int) -> None:
     sizes = {"experts": experts, "tokens": tokens, "k": k, "block": block, "width": 2, "inner": 4}
-    measured = run(4, even=True, **sizes)["metrics"]
+    measured = run(4, balanced=True, **sizes)["metrics"]
     each, more = divmod(4 * tokens * k, experts)
     loads = [each + (e < more) for e in range(experts)]
     assert measured["rows_padded"] == sum(-(-load // block) * block for load in loads)
