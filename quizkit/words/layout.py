@@ -4,8 +4,8 @@ from quizkit.words import Words
 
 WORDS: Words = {
     "title": {
-        "zh": "{model}（{params}），{gpus} 张 {chip}，序列 {seq}，一步 {batch} 条",
-        "en": "{model} ({params}), {gpus} x {chip}, {seq} tokens, {batch} sequences a step",
+        "zh": "{model}（{params}），{gpus} 张 {chip}，序列 {seq}，batch {batch}",
+        "en": "{model} ({params}), {gpus} x {chip}, sequence {seq}, batch {batch}",
     },
     "best": {
         "zh": "最快的 {count} 种切法（每种 tp、cp、pp、ep、dp 只列最快的一个）",
@@ -37,10 +37,10 @@ WORDS: Words = {
         "zh": "{grids} 种切法里不成立的：{fell}。",
         "en": "Of {grids} grids some do not divide: {fell}.",
     },
-    "grids_all": {"zh": "{grids} 种切法都成立。", "en": "All {grids} grids divide."},
+    "grids_all": {"zh": "{grids} 种切法都成立。", "en": "Grids: {grids}, none against a rule."},
     "slow": {
         "zh": "另有 {count} 种光计算和层内通信就超过最快的 {times} 倍，没有再往下细分。",
-        "en": "{count} more are over {times} times slower by products and collectives alone.",
+        "en": "Left as {times} times slower by products and collectives alone: {count}.",
     },
     "rule": {"zh": "{rule} {count}", "en": "{rule} {count}"},
     "rule_node": {"zh": "tp 出节点", "en": "tp beyond a node"},

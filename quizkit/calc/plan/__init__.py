@@ -19,10 +19,10 @@ per cent, is left to CUDA, NCCL and holes.
 
 Assumed: bf16 weights, fp32 gradients, Adam with an fp32 copy; sequence parallelism wherever tp > 1;
 a fused attention kernel, causal; ring attention for cp, shared evenly; selective recomputation of
-norms, activations and MLA's up-projections; experts cut by ep alone,
-balanced, over tp x cp x dp; ranks laid out tp, cp, dp, pp, tp fastest; rings over several
-nodes use the network cards of all their members. Left out: overlap of tp with products, DualPipe
-and zero-bubble orders, fp8, offload, dropout, a part of the layers recomputed, slow ranks.
+norms, activations and MLA's up-projections; experts cut by ep alone, balanced, over tp x cp x dp;
+ranks laid out tp, cp, dp, pp, tp fastest; rings over several nodes use the network cards of all
+their members. Left out: DualPipe and zero-bubble orders, fp8, offload, dropout, a part of the
+layers recomputed, slow ranks, and products that get slower as tp or micro-batches make them small.
 """
 
 from quizkit.calc.plan.sheet import SHEET as SHEET

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import ceil
+from math import ceil, isqrt
 from typing import NamedTuple
 
 from quizkit.calc.plan.job import Job
@@ -51,7 +51,8 @@ class Grids:
 @cache
 def divisors(number: int) -> tuple[int, ...]:
     """All of them, from 1 on."""
-    return tuple(each for each in range(1, number + 1) if number % each == 0)
+    low = [each for each in range(1, isqrt(number) + 1) if number % each == 0]
+    return (*low, *(number // each for each in reversed(low) if each * each != number))
 
 
 def grids(job: Job) -> Grids:
