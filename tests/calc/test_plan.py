@@ -100,6 +100,11 @@ def test_a_gate_and_fewer_heads_of_k_and_v_change_what_is_kept():
     statistics = 4 * 64 * 8192 // 8
     assert found["layer_bytes"] == 2 * 8192 * kept // 8 + statistics
     assert found["loss_peak_bytes"] == 12 * 8192 * 128256 // 8
+    alone = worked(
+        sheet("activations"), layers=80, hidden=8192, heads=64, kv_heads=8, ffn=28672, gated=True,
+        seq=8192, tp=8, sp=True, dropout=False,
+    )  # fmt: skip
+    assert found["layer_bytes"] == alone["bytes_per_layer"]
 
 
 @pytest.mark.parametrize("tp", [1, 2, 4])
