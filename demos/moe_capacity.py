@@ -12,7 +12,7 @@ The trick
     lighter ones. A factor of 1 is enough if loads are exactly even, which chance alone is not.
 
 Watch
-    slots (shared, rows)               of each expert for the tokens of one rank
+    expert_slots (shared, rows)        of each expert for the tokens of one rank
     dropped (rows)                     copies of this rank that find no slot, by choice
     dropped_first (rows)               of those the first choices of their tokens
     passed (tokens)                    of this rank that no expert computes, by choice
@@ -221,7 +221,7 @@ def main(
     series = {name: {c: too_many(d, c) for c in factors} for name, d in drawn.items()}
     picture("curve", "dropped copies by factor", series=series, x="factor", y="ratio")
     return {
-        "slots": shared(counted(slots)),
+        "expert_slots": shared(counted(slots)),
         "dropped": counted(int(late.sum())),
         "dropped_first": counted(int(late[:, 0].sum())),
         "passed": counted(int(alone.sum())),

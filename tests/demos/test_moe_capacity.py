@@ -43,7 +43,7 @@ def test_slots_and_bytes(
     args = {"tokens": tokens, "held": held, "top": top, "factor": factor, "width": 6}
     measured = run(ranks, **args)["metrics"]
     slots = math.ceil(factor * top * tokens / (held * ranks))
-    assert measured["slots"] == slots
+    assert measured["expert_slots"] == slots
     sent = 2 * (ranks - 1) * held * slots * 6 * 8
     assert measured["sent_slots"] == [sent] * ranks
     assert all(filled <= sent for filled in measured["sent_filled"])
@@ -59,7 +59,7 @@ def test_without_a_drop_nothing_is_lost(run: Run) -> None:
 
 def test_a_hot_expert_drops_all_but_its_slots(run: Run) -> None:
     measured = run(4, hot=50.0, top=1)["metrics"]
-    assert measured["slots"] == 3
+    assert measured["expert_slots"] == 3
     assert measured["dropped"] == measured["passed"] == measured["dropped_first"] == [21] * 4
     assert measured["lost_choice"] == pytest.approx(21 / 24)
 
