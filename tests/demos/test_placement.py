@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from quizkit.lab.catalogue import find
+from quizkit.lab.report import Setting
 
-from .conftest import Run, failed
+from .conftest import Lab, Run, failed
 
 DEMO = find("placement")
 
@@ -47,6 +48,19 @@ def test_bytes_of_a_step_at_two_two_two(run: Run, m: int, tokens: int, params: i
         along = measured[f"along_{order[-2:]}"]
         assert measured[f"across_{order}"] == along
         assert measured[f"busiest_{order}"] == along[0]
+
+
+def test_a_step_that_is_computed_sends_as_much(run: Run, lab: Lab) -> None:
+    sizes = {"tp": 2, "pp": 2, "layers": 4, "hidden": 16, "microbatches": 4}
+    step = lab.run(Setting("hybrid-step", 8, (*sizes.items(), ("seq", 16), ("batch", 8))))
+    assert step.verdict == "pass"
+    ours = run(8, tokens=16, **sizes)["metrics"]
+    found = {axis: step.metrics[f"{axis}_bytes"] for axis in ("tp", "dp", "pp")}
+    assert found["pp"] == tuple(ours["along_pp"])
+    for axis in ("tp", "dp"):
+        # Its table, its loss and its norms come on top: a sixth, of so small a model.
+        for theirs, here in zip(found[axis], ours[f"along_{axis}"], strict=True):  # pyright: ignore[reportArgumentType]
+            assert here < theirs < 1.2 * here
 
 
 def test_with_two_ranks_to_a_node_two_axes_cross(run: Run) -> None:
