@@ -220,8 +220,8 @@ def main(
     if d < 1 or n % d:
         refuse(f"{d} copies do not divide {n} ranks: take 1 or {n}")
     stages, stage, copy = n // d, rank() // d, rank() % d
-    if not (stages <= layers <= 16 and d <= batch <= 64 and max(slow, tight) < n):
-        refuse(f"layers lie in {stages} to 16, batch in {d} to 64, slow and tight below {n}")
+    if not (stages <= layers <= 12 and d <= batch <= 64 and max(slow, tight) < n):
+        refuse(f"layers lie in {stages} to 12, batch in {d} to 64, slow and tight below {n}")
     if not (0.01 <= pace <= 100 and 0 <= left <= 12 and min(room, width) >= 1 <= bandwidth):
         refuse("pace lies in 0.01 to 100, left in 0 to 12; room, width and bandwidth start at 1")
     slow = stages // 2 * d if slow < 0 else slow

@@ -140,7 +140,7 @@ def test_ranks_that_decide_alone_wait_for_ever(run: Run, ranks: int) -> None:
     ("wrong", "says"),
     [
         ({"copies": 3}, "take 1 or 4"),
-        ({"layers": 1}, "2 to 16"),
+        ({"layers": 1}, "2 to 12"),
         ({"batch": 1}, "2 to 64"),
         ({"slow": 4}, "below 4"),
         ({"pace": 0.0}, "0.01 to 100"),
