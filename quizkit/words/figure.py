@@ -669,6 +669,19 @@ WORDS: Words = {
         "zh": "一个 rank 摊到的 token（一个 micro-batch）",
         "en": "a rank's share of a micro-batch's tokens",
     },
+    "plan_expert_flops_per_token": {"zh": "其中路由专家的", "en": "of it, routed experts'"},
+    "plan_ridge_tokens": {
+        "zh": "矩阵乘从多少行起算力才是瓶颈",
+        "en": "rows from which on a product is bound by arithmetic",
+    },
+    "plan_dense_slowdown": {
+        "zh": "专家以外的矩阵乘比纯算力慢几倍",
+        "en": "products outside experts over their operations",
+    },
+    "plan_expert_slowdown": {
+        "zh": "专家的矩阵乘比纯算力慢几倍",
+        "en": "experts' products over their operations",
+    },
     "plan_compute_seconds": {"zh": "计算", "en": "products of the layers"},
     "plan_attention_seconds": {"zh": "其中注意力核心", "en": "of it, attention's core"},
     "plan_recompute_seconds": {"zh": "重计算", "en": "forwards done again"},

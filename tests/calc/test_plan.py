@@ -121,6 +121,22 @@ def test_products_are_those_of_the_flops_calculator(tp: int):
     assert found["mfu"] < 0.65
 
 
+def test_products_of_few_tokens_wait_for_memory():
+    # H100: 0.65 x 989e12 / 3.35e12 rows; a weight is read twice, and its gradient 4 times as much.
+    ridge = 0.65 * 989e12 / 3.35e12
+    asked = Job(model("deepseek-v3"), chip("H100"), 64, 4096, 64)
+    near = values(asked, dp=64, ep=8)
+    share = 4096 * 8 * 8 / 256  # of eight ranks' copies, one expert's
+    assert near["ridge_tokens"] == pytest.approx(ridge)
+    assert near["expert_slowdown"] == 1 == near["dense_slowdown"]
+    assert share > 4 * ridge
+    few = values(asked, tp=8, dp=8, ep=8)
+    rows = share / 8
+    assert few["expert_slowdown"] == pytest.approx((2 * ridge / rows + 4 * ridge / rows) / 3)
+    cut = values(asked, cp=8, dp=8, ep=8)
+    assert cut["dense_slowdown"] == pytest.approx((2 + 4 * ridge / 512) / 3)
+
+
 @pytest.mark.parametrize(
     ("pp", "count", "v"),
     [(2, 4, 1), (4, 4, 1), (4, 16, 1), (8, 32, 1), (4, 2, 1), (4, 8, 2), (8, 16, 2), (8, 32, 3)],

@@ -3,7 +3,8 @@
 A layout is (tp, cp, pp, virtual, ep, dp, zero, micro-batch, recompute). Every term is a figure.
 
 The model of time. A step is the sum of
-- compute: the operations of the fullest pipeline rank, over a stated share of the dense peak;
+- compute: the operations of the fullest pipeline rank, over a stated share of the dense peak, or
+  what reading weights and adding to fp32 gradients takes where few tokens meet them (experts);
 - recompute: forwards done again;
 - tp: collectives inside the layers, of which 4 of a backward's 6 hide beside products; ep: all of
   its all-to-alls; cp: what attention does not hide, and adding up;
@@ -22,7 +23,7 @@ a fused attention kernel, causal; ring attention for cp, shared evenly; selectiv
 norms, activations and MLA's up-projections; experts cut by ep alone, balanced, over tp x cp x dp;
 ranks laid out tp, cp, dp, pp, tp fastest; rings over several nodes use the network cards of all
 their members. Left out: DualPipe and zero-bubble orders, fp8, offload, dropout, a part of the
-layers recomputed, slow ranks, and products that get slower as tp or micro-batches make them small.
+layers recomputed, slow ranks, uneven experts.
 """
 
 from quizkit.calc.plan.sheet import SHEET as SHEET

@@ -61,6 +61,7 @@ class Job:
             "vocab": model.vocab,
             "tied": model.tied,
             "topk": model.topk,
+            "experts": model.experts,
             "matrix_params": model.multiplied_params,
             "layer_params": inside / model.layers,
             "expert_layer_params": model.expert_params / model.layers,

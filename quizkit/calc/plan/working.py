@@ -11,6 +11,7 @@ from quizkit.calc.flops import PRODUCTS
 from quizkit.calc.plan.holding import DEEPSEEK, FOLDING
 from quizkit.calc.traffic import MEGATRON, RING_ATTENTION
 
+ROOFLINE = "Williams et al., Roofline, CACM 2009"
 GSHARD = "Lepikhin et al., GShard, 2020: dispatch and combine, and their gradients"
 
 
@@ -18,6 +19,14 @@ def ring_calls(ranks: int, near: int, call: float, hop_inside: float, hop_across
     """What a ring's steps cost whatever it carries; `near` of its ranks share a node."""
     nodes = ceil(ranks / near)
     return call + (nodes - 1) * hop_across + (ranks - nodes) * hop_inside if ranks > 1 else 0.0
+
+
+def slower(ridge: float, tokens: float) -> float:
+    """A forward and a backward over their operations: each of three products waits for memory.
+
+    The third adds to a gradient in fp32: 8 bytes a weight, where the others read 2.
+    """
+    return (2 * max(1.0, ridge / tokens) + max(1.0, 4 * ridge / tokens)) / 3
 
 
 @figure("FLOP", PRODUCTS)
@@ -34,18 +43,54 @@ def token_share(seq: int, batch: int, cp: int, tp: int) -> Value:
     return seq * batch / (cp * tp)
 
 
+@figure("FLOP", PRODUCTS)
+def expert_flops_per_token(topk: int, experts: int, expert_layer_params: float) -> Value:
+    """Of one layer's, those of routed experts."""
+    return 6 * topk * expert_layer_params / experts if experts else 0
+
+
+@figure("tokens", f"{ROOFLINE}: where products take as long as reading their weights in bf16")
+def ridge_tokens(peak: float, efficiency: float, hbm: float) -> Value:
+    """Rows of a product from which on arithmetic, and not memory, sets its time."""
+    return peak * efficiency / hbm
+
+
+@figure("times", f"{ROOFLINE}: every tp rank works on all tokens of its part of a sequence")
+def dense_slowdown(ridge_tokens: float, seq: int, batch: int, cp: int) -> Value:
+    """How much longer products take than their operations, outside experts."""
+    return slower(ridge_tokens, seq * batch / cp)
+
+
+@figure("times", f"{ROOFLINE}: an expert has its even share of the tokens of all ranks of ep")
+def expert_slowdown(
+    ridge_tokens: float, token_share: float, topk: int, experts: int, ep: int
+) -> Value:
+    """The same of routed experts: with few tokens each, reading weights takes longer."""
+    return slower(ridge_tokens, token_share * ep * topk / experts) if experts else 1.0
+
+
 @figure("s", "operations of the fullest rank over the stated share of the dense peak")
 def compute_seconds(
     microbatches: int,
     layers_per_stage: int,
     layer_flops_per_token: float,
+    expert_flops_per_token: float,
+    dense_slowdown: float,
+    expert_slowdown: float,
     token_share: float,
     peak: float,
     efficiency: float,
 ) -> Value:
     """Products of the layers, forward and backward."""
     return (
-        microbatches * layers_per_stage * layer_flops_per_token * token_share / (peak * efficiency)
+        microbatches
+        * layers_per_stage
+        * (
+            (layer_flops_per_token - expert_flops_per_token) * dense_slowdown
+            + expert_flops_per_token * expert_slowdown
+        )
+        * token_share
+        / (peak * efficiency)
     )
 
 
