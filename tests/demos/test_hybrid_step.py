@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from .conftest import Run, failed
+from .ranks import on_ranks
 
 pytestmark = pytest.mark.demo
 
@@ -66,6 +67,57 @@ def test_one_curve_whatever_the_layout(run: Run) -> None:
     curve = [run(t * p * d, **sizes(t, p, d))["metrics"]["last_loss"] for t, p, d in LAYOUTS]
     assert max(curve) - min(curve) < 1e-12
     assert run(4, tp=2, pp=2, zero=0)["metrics"]["last_loss"] == pytest.approx(curve[0], abs=1e-12)
+
+
+def by_torch() -> tuple[float, float, float]:
+    """How far the demo's own one process is from torch's attention, loss, clipping and Adam."""
+    import hybrid_step as demo
+    import torch
+    from torch.nn.functional import cross_entropy, gelu, layer_norm, scaled_dot_product_attention
+    from torch.utils.flop_counter import FlopCounterMode
+
+    like = {"dtype": torch.float64, "device": "cpu"}
+    torch.manual_seed(0)
+    whole = demo.model(2, 12, 3, 10, like)
+    me = demo.seat({axis: [[0]] for axis in ("tp", "pp", "dp", "world")}, 2, 4 * 7, 1.0)
+    w, v = demo.cut(whole, me), demo.cut(whole, me)
+    moments = torch.zeros(2, sum(each.numel() for each in w.values()), **like)
+    adam = torch.optim.Adam(v.values(), lr=demo.RATE, eps=1e-6)
+    loss_off = norm_off = flops = 0.0
+    for number in range(1, 4):
+        ids = torch.randint(10, (4, 8))
+        ours, _, norm = demo.step(demo.my_samples(ids, 2, me), w, moments, number, me)
+        with FlopCounterMode(display=False) as counted:
+            x = v["table"][ids[:, :-1]]
+            for i in range(2):
+                y = layer_norm(x, x.shape[2:], *v[f"norm1.{i}"])
+                q, k, z = (
+                    (y @ v[f"qkv.{i}"].flatten(1)).unflatten(2, (3, 3, 4)).permute(2, 0, 3, 1, 4)
+                )
+                with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+                    y = scaled_dot_product_attention(q, k, z, is_causal=True)
+                y = y.transpose(1, 2).flatten(2) @ v[f"out.{i}"].flatten(0, 1)
+                x = x + y + v[f"out_bias.{i}"]
+                y = gelu(layer_norm(x, x.shape[2:], *v[f"norm2.{i}"]) @ v[f"up.{i}"])
+                x = x + y @ v[f"down.{i}"] + v[f"down_bias.{i}"]
+            logits = layer_norm(x, x.shape[2:], *v["norm"]) @ v["table"].T
+            loss = cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+            adam.zero_grad()
+            loss.backward()
+        flops += counted.get_total_flops()
+        length = torch.nn.utils.clip_grad_norm_(v.values(), demo.LIMIT)
+        adam.step()
+        loss_off = max(loss_off, abs(ours - loss.item()))
+        norm_off = max(norm_off, abs(norm - length.item()))
+    weight_off = max((w[name] - v[name]).abs().max().item() for name in w)
+    return max(loss_off, norm_off), weight_off, me.flops - flops
+
+
+def test_its_one_process_is_torch_s() -> None:
+    ((off, weight_off, flops_off),) = on_ranks(1, by_torch)
+    assert off < 1e-12
+    assert weight_off < 1e-12
+    assert flops_off == 0
 
 
 def test_zero_1_sends_no_more_and_keeps_less(run: Run) -> None:
