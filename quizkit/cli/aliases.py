@@ -68,6 +68,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "flash": ("flash-attention", "flash-attn", "flash-attention-2"),
     "formats": ("bf16", "fp16", "fp8", "e4m3"),
     "fsdp": ("full-shard", "hsdp", "hybrid-shard"),
+    "hybrid-step": ("3d-step", "whole-step", "整步"),
     "fully-shard": ("fsdp-2",),
     "kv-cache": ("kv",),
     "loss-scale": ("loss-scaling", "grad-scaler"),
