@@ -28,7 +28,7 @@ Watch
     gradient_error (difference)      largest one of a gradient from one process, all weights
     weight_gap (difference)          largest one of a weight from one process after the last step
     scale_by_copies (shared, ratio)  length of experts' gradients divided by EDP, by the right one
-    mixed_error (shared, ratio)      error of experts' gradients averaged over all, by their length
+    averaged_error (shared, ratio)      error of experts' gradients averaged over all, by their length
     norm_used (norm)                 that this rank clips by in the first step
     norm_own (norm)                  of the reduced gradients that this rank holds
     adam_gap (shared, difference)    of the last weights, with experts' gradients EP times as long
@@ -267,7 +267,7 @@ def main(
         "gradient_error": compared(max(errors)),
         "weight_gap": compared(max(gaps)),
         "scale_by_copies": shared(compared((lengths[1] / lengths[0]).item())),
-        "mixed_error": shared(compared((lengths[2] / lengths[0]).item())),
+        "averaged_error": shared(compared((lengths[2] / lengths[0]).item())),
         "norm_used": compared(norms[0].item()),
         "norm_own": compared(own_norm(parts, gradients).item()),
         "adam_gap": shared(compared(late[0])),

@@ -33,7 +33,7 @@ Watch
     lost_both (shared, ticks)     the same, both dealt anew, the move included
     lost_restart (shared, ticks)  the same, both dealt anew by a restart, which is included
     lost_chosen (shared, ticks)   the same, in the way that was taken
-    kept_bytes (bytes)            at most on this rank, both dealt anew: model states, activations
+    both_peak_bytes (bytes)       at most on this rank, both dealt anew: model states, activations
     grad_error (shared, difference)  largest one of any gradient from one process, any step and way
 
 Run
@@ -330,7 +330,7 @@ def main(
         "stored_restart": counted(stored),
         **{f"wait_{way}": shared(clocked(round(wait[way], 6))) for way in ("both", "restart")},
         **{f"lost_{way}": shared(clocked(ticks)) for way, ticks in lost.items()},
-        "kept_bytes": counted(kept),
+        "both_peak_bytes": counted(kept),
         "grad_error": shared(compared(everyone(max(gaps)).max().item())),
     }
 

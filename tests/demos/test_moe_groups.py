@@ -59,7 +59,7 @@ def test_what_other_divisors_and_groups_would_make_of_it(run: Run, n: int, ep: i
     measured = run(n, ep=ep)["metrics"]
     assert measured["scale_by_copies"] == pytest.approx(ep, rel=1e-12)
     # Every place gets the other ep - 1 places' experts on top of its own.
-    assert measured["mixed_error"] == pytest.approx((ep - 1) ** 0.5, abs=0.3)
+    assert measured["averaged_error"] == pytest.approx((ep - 1) ** 0.5, abs=0.3)
     assert measured["adam_gap"] < 1e-9
     assert (measured["clipped_gap"] > 1e-6) == (ep > 1)
 

@@ -109,7 +109,7 @@ def test_a_rank_with_less_memory_gets_less(run: Run) -> None:
     assert free["shares_after"] == [4, 4, 3, 1]
     assert tight["shares_after"] == [2, 4, 4, 2]
     layer = 8 * 9 * 8 * 4 + 2 * 2 * 8 * 8 * 8
-    assert tight["kept_bytes"][0] == 2 * layer
+    assert tight["both_peak_bytes"][0] == 2 * layer
     assert tight["step_both"] >= free["step_both"]
 
 
