@@ -28,7 +28,7 @@ Watch
     gradient_error (difference)      largest one of a gradient from one process, all weights
     weight_gap (difference)          largest one of a weight from one process after the last step
     scale_by_copies (shared, ratio)  length of experts' gradients divided by EDP, by the right one
-    averaged_error (shared, ratio)      error of experts' gradients averaged over all, by their length
+    averaged_error (shared, ratio)  error of experts' gradients averaged over all, by their length
     norm_used (norm)                 that this rank clips by in the first step
     norm_own (norm)                  of the reduced gradients that this rank holds
     adam_gap (shared, difference)    of the last weights, with experts' gradients EP times as long
