@@ -28,7 +28,7 @@ Watch
     adam_bytes (bytes)               of Adam's two moments on this rank
     last_loss (shared, loss)         of the global batch before the last update
     step_loss_error (shared, difference)  largest one of any step's loss from one process
-    step_grad_error (shared, difference, backward)  largest gap from one process, gradients, any step
+    step_grad_error (shared, difference, backward)  largest gap of gradients from one process
     step_norm_error (shared, ratio)  largest deviation of any step's norm from one process's
     step_weight_error (shared, difference)  largest one of any weight from one process, at the end
     norm_ratio_all (shared, ratio)   first norm over one process's, were all that ranks hold counted
