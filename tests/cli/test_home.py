@@ -35,7 +35,7 @@ def test_the_screen_fits_the_terminal_and_q_leaves(
     # Nothing has scrolled off: the first line is there, and so is every topic.
     assert lines[0].startswith("level not found yet" if lang == "en" else "还没定级")
     topics = json.loads(told(tmp_path, "due", "--json"))["topics"]
-    shown = {line.split()[0] for line in lines if line.split()}
+    shown = {word for line in lines for word in line.split()}
     assert {each["topic"] for each in topics} <= shown
     assert max(map(cell_len, lines)) <= columns
     at.press("q")

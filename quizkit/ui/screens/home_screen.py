@@ -1,6 +1,7 @@
 """`quizkit` alone: where the learner is, how strong each topic is, and the next useful thing."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -12,6 +13,8 @@ from quizkit.ui.screens.parts import footer, rule, short
 from quizkit.words import Lang, say
 
 _BAR = 10
+_TITLED = 80  # columns from which on a topic has a line and its title,
+_MOST = 18  # if there are no more than these: with what stands around them, 24 lines
 _FILL, _REST = "#", "."  # one column wide in every font
 
 
@@ -46,21 +49,32 @@ class HomePage:
         return [Text(), enter, footer("home", self.lang, 0, without=("next",))]
 
     def _rows(self, width: int) -> Iterator[Text]:
+        """A topic a line; two, without their titles, in narrow terminals or of many topics."""
+        topics = [*self._home.topics]
+        if width >= _TITLED and len(topics) <= _MOST:
+            yield from (self._row(topic, width) for topic in topics)
+            return
+        half = (width - 2) // 2
+        under = -(-len(topics) // 2)
+        for left, right in zip_longest(topics[:under], topics[under:]):
+            row = self._row(left, half)
+            yield row.append("  ").append_text(self._row(right, half)) if right else row
+
+    def _row(self, topic: str, width: int) -> Text:
         topics = self._home.topics
-        names = max((cell_len(each) for each in topics), default=0)
-        counts = max((cell_len(_count(each, self.lang)) for each in topics.values()), default=0)
+        names = max(map(cell_len, topics))
+        counts = max(cell_len(_count(each, self.lang)) for each in topics.values())
+        count = _count(topics[topic], self.lang)
         room = width - names - _BAR - counts - 3 * 2
-        for topic, tally in topics.items():
+        row = Text(no_wrap=True).append(f"{topic}{' ' * (names - cell_len(topic))}  ", "bold")
+        bar = _BAR
+        if room > 0:
             title = short(Text(self._titles.get(topic, "")), room).plain
-            title += " " * (room - cell_len(title))
-            count = _count(tally, self.lang)
-            yield Text.assemble(
-                (f"{topic}{' ' * (names - cell_len(topic))}", "bold"),
-                f"  {title}  ",
-                (_bar(tally), "cyan" if tally.met else "dim"),
-                f"  {' ' * (counts - cell_len(count))}{count}",
-                no_wrap=True,
-            )
+            row.append(f"{title}{' ' * (room - cell_len(title))}  ")
+        else:
+            bar += room + 2  # no title, nor the blanks behind it
+        row.append(_bar(topics[topic], bar), "cyan" if topics[topic].met else "dim")
+        return row.append(f"  {' ' * (counts - cell_len(count))}{count}")
 
 
 def facts(home: Home, lang: Lang) -> Sequence[str]:
@@ -87,8 +101,8 @@ def _count(tally: Tally, lang: Lang) -> str:
     return say("home.topic", lang, remembered=remembered, questions=tally.questions)
 
 
-def _bar(tally: Tally) -> str:
+def _bar(tally: Tally, long: int) -> str:
     """Draw a bar of what is remembered; half a question and more is seen at least."""
-    filled = round(_BAR * tally.remembered / tally.questions) if tally.questions else 0
+    filled = round(long * tally.remembered / tally.questions) if tally.questions else 0
     filled = max(filled, 1 if tally.remembered >= 0.5 else 0)
-    return _FILL * filled + _REST * (_BAR - filled)
+    return _FILL * filled + _REST * (long - filled)
