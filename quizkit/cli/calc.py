@@ -26,7 +26,7 @@ def calc(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="A calculator; without one, list them all.",
+            help="A calculator, as plan or memory; quizkit calc alone lists all, by question.",
             autocompletion=complete.calculators,
         ),
     ] = None,

@@ -5,8 +5,9 @@ from dataclasses import asdict
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
+from quizkit.calc.figure import Value
 from quizkit.calc.plan.ranking import BEST, Fitting, Ranking, ranked
-from quizkit.calc.plan.reasons import Broken, Full, Slower, enough, full, why
+from quizkit.calc.plan.reasons import Broken, Full, Pinned, Slower, enough, full, why
 from quizkit.calc.plan.sheet import SHEET, job, pinned
 from quizkit.calc.plan.terms import PARTS
 from quizkit.cli.calc_options import parsed
@@ -29,7 +30,7 @@ def run(
     model: str | None, words: Sequence[str], explain: bool, json: bool, lang: Lang, plain: bool
 ) -> int:
     """Look at every layout and show the best; 1 if none fits."""
-    given = SHEET.checked({**parsed(SHEET, words)[0], "model": model})
+    given = _checked({**parsed(SHEET, words)[0], "model": model})
     seq, batch = (int(str(given[name])) for name in ("seq", "batch"))
     asked = job(str(given["model"]), str(given["gpus"]), seq, batch)
     held = pinned(str(given["why"])) if given.get("why") else None
@@ -40,7 +41,11 @@ def run(
     reason = why(ranking, held) if held and ranking.placed else None
     gpus = enough(asked) if lack else 0
     if json:
-        print(dumps(_data(ranking, lack, gpus, reason), ensure_ascii=False, allow_nan=False))
+        print(
+            dumps(
+                _data(ranking, lack, gpus, reason, held or {}), ensure_ascii=False, allow_nan=False
+            )
+        )
     else:
         from quizkit.ui.screens.layout_screen import Found, show
         from quizkit.ui.terminal.console import console, is_plain
@@ -50,8 +55,24 @@ def run(
     return 0 if ranking.placed else 1
 
 
+def _checked(given: Mapping[str, Value | None]) -> Mapping[str, Value | None]:
+    try:
+        return SHEET.checked(given)
+    except UsageError as error:
+        if error.key != "calc_missing":
+            raise
+        from quizkit.ui.screens.sum_page import EXAMPLES
+
+        name = error.values["name"]
+        raise UsageError("calc_plan_missing", name=name, line=EXAMPLES[SHEET.name]) from error
+
+
 def _data(
-    ranking: Ranking, lack: Full | None, gpus: int, reason: Broken | Full | Slower | None
+    ranking: Ranking,
+    lack: Full | None,
+    gpus: int,
+    reason: Broken | Full | Slower | None,
+    held: Pinned,
 ) -> dict[str, Any]:
     asked = ranking.job
     return {
@@ -78,7 +99,7 @@ def _data(
         "best": [_placed(ranking, each) for each in ranking.best[:BEST]],
         "least": _full(lack) if lack else None,
         "enough_gpus": gpus or None,
-        "why": _reason(ranking, reason) if reason else None,
+        "why": _reason(ranking, reason, held) if reason else None,
         "formulas": _formulas(ranking),
     }
 
@@ -112,9 +133,10 @@ def _full(lack: Full) -> dict[str, Any]:
     }
 
 
-def _reason(ranking: Ranking, reason: Broken | Full | Slower) -> dict[str, Any]:
+def _reason(ranking: Ranking, reason: Broken | Full | Slower, held: Pinned) -> dict[str, Any]:
     mend = reason.mend
-    mended = {"change": mend.name, **_placed(ranking, mend.placed)} if mend else None
+    kept = {name: value for name, value in held.items() if mend and name != mend.name}
+    mended = {"change": mend.name, "kept": kept, **_placed(ranking, mend.placed)} if mend else None
     match reason:
         case Broken():
             grid = reason.grid._asdict() if reason.grid else None

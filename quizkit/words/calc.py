@@ -4,7 +4,7 @@ from quizkit.words import Words
 
 WORDS: Words = {
     "list_hint": {
-        "zh": "--model、--gpu 按名字填数。quizkit calc 名字 --help：全部选项和例子；--explain：公式和出处；--quiz：出成题考您；--json。",
+        "zh": "--model、--gpu 按名字填数。quizkit calc 名字 --help：全部选项和例子；--explain：公式和出处；--quiz：出成题考你；--json。",
         "en": "--model and --gpu fill numbers in by name. quizkit calc NAME --help: options, an example; --explain: formulas and sources; --quiz asks you; --json.",
     },
     "ask_layout": {"zh": "怎么切？", "en": "Which layout?"},
@@ -81,7 +81,7 @@ WORDS: Words = {
         "en": "Each number with its formula, the numbers put in, and its source",
     },
     "option_quiz": {
-        "zh": "换成一道题来考您，没给的数随机抽；答案记进答题记录",
+        "zh": "换成一道题来考你，没给的数随机抽；答案记进答题记录",
         "en": "Ask it as a question instead; numbers not given are drawn, the answer is recorded",
     },
     "option_json": {"zh": "输出一个 JSON 对象", "en": "One JSON object"},

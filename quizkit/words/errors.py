@@ -380,7 +380,7 @@ WORDS: Words = {
         "en": "No interview was left open. To start one: quizkit mock --list",
     },
     "calc_input": {
-        "zh": "calc {sheet} 没有 {name} 这个输入，您要的可能是：{hint}",
+        "zh": "calc {sheet} 没有 {name} 这个输入，你要的可能是：{hint}",
         "en": "calc {sheet} has no input {name}; perhaps you mean: {hint}",
     },
     "calc_missing": {
@@ -646,6 +646,10 @@ WORDS: Words = {
     "calc_no_work": {
         "zh": "--forward、--backward-input、--backward-weight 不能全是 0",
         "en": "--forward, --backward-input and --backward-weight cannot all be 0",
+    },
+    "calc_plan_missing": {
+        "zh": "calc plan 还缺 {name}。例如：{line}",
+        "en": "calc plan needs {name}. For example: {line}",
     },
     "calc_plan_gpus": {
         "zh": "--gpus 读不懂 {given}。例如 64xH100：几张，什么卡",

@@ -71,7 +71,7 @@ CHINESE: dict[str, str] = {
     # calc
     "A model's sizes: llama-3-70b, or the path of its config.json.": "用哪个模型的尺寸：llama-3-70b，或它的 config.json 路径",
     "A GPU's peak, memory and links: h100.": "用哪种卡的峰值、显存和带宽：h100",
-    "A calculator; without one, list them all.": "计算器的名字；不写就列出全部",
+    "A calculator, as plan or memory; quizkit calc alone lists all, by question.": "计算器的名字，如 plan、memory；只输入 quizkit calc，就按问题列出全部",
     "Each number with its formula and its source.": "每个数都给出公式和出处",
     "Ask it as a question; what is not given is drawn.": "换成一道题来考你，没给的数随机抽",
     "Compare formulas, simulator and real runs.": "公式、模拟器、实际运行三方对照",

@@ -117,7 +117,19 @@ PUBLISHED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("each", PUBLISHED, ids=[each.name for each in PUBLISHED])
+# Their searches take half a second and more: they run where the demos do.
+LONG = {"DeepSeek-V3", "146B", "Nemotron-4 340B", "GPT-3 175B", "1T", "76B", "530B", "MT-NLG 530B"}
+LONG |= {"Llama 3 405B on 8192", "Llama 3 405B on 16384", "OPT-175B", "Llama 3.1 405B recipe"}
+
+
+def _marks(each: Published) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.demo] if each.name in LONG else []
+
+
+CASES = [pytest.param(each, id=each.name, marks=_marks(each)) for each in PUBLISHED]
+
+
+@pytest.mark.parametrize("each", CASES)
 def test_where_the_plan_puts_what_was_trained_with(each: Published):
     job = Job(each.model, chip(each.chip), each.gpus, each.seq, each.batch)
     found = why(ranked(job), pinned(each.layout))

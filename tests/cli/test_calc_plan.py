@@ -54,7 +54,12 @@ def test_every_screen_fits(tmp_path: Path, width: int, lang: str):
         assert "\x1b" not in done.stdout
         assert max(map(columns, done.stdout.splitlines())) <= width
         if width >= 80 and not {"--explain", "--plain"} & {*words}:
-            assert len(done.stdout.splitlines()) <= 24, words
+            assert len(done.stdout.splitlines()) <= (28 if "--why" in words else 24), words
+        if "--explain" not in words:
+            torn = r"\d\n *(?:s|GB|GB/s|TFLOP/s|GPUs?)(?![\w/])"
+            assert not re.search(torn, done.stdout), words
+            torn = r"[\u4e00-\u9fff]\n *[\u4e00-\u9fff]"
+            assert not re.search(torn, done.stdout[done.stdout.find("共枚举") :]), words
 
 
 def test_the_screen_says_what_json_says(tmp_path: Path):
@@ -67,8 +72,9 @@ def test_the_screen_says_what_json_says(tmp_path: Path):
     assert len(rows) == len(found["best"]) == 5
     for row, best in zip(rows, found["best"], strict=True):
         degrees = best["layout"]
-        names = ("tp", "cp", "pp", "virtual", "dp", "zero", "batch", "recompute")
-        assert row.split()[1:9] == [str(degrees[name]) for name in names]
+        names = ("tp", "cp", "pp", "virtual", "dp", "zero", "batch")
+        told = [*(degrees[name] for name in names), best["microbatches"], degrees["recompute"]]
+        assert row.split()[1:10] == [*map(str, told)]
         assert f"{best['tokens_per_second']:,.0f}" in row
         assert f"{100 * best['mfu']:.1f}%" in row
         assert sum(best["seconds"].values()) == pytest.approx(best["step_seconds"])
@@ -76,16 +82,86 @@ def test_the_screen_says_what_json_says(tmp_path: Path):
         assert sum(parts) == best["memory_bytes"] <= found["inputs"]["usable_bytes"]
     grids = [tuple(each["layout"][n] for n in ("tp", "cp", "pp", "dp")) for each in found["best"]]
     assert len(set(grids)) == 5
-    counts = f"{found['layouts']:,} layouts looked at, {found['layouts_fit']:,} fit"
+    counts = f"{found['layouts_fit']:,} of {found['layouts']:,} layouts fit"
     assert counts in " ".join(screen.split())
-    for said in ("65% of the dense peak", "80% of links", "100% of the GB as sold", "No DualPipe"):
+    for said in (
+        "65% of 989 TFLOP/s dense",
+        "80% of 450 GB/s one way in a node of 8, 50 across",
+        "fullest rank, of 80 GB",
+        "80 GB as sold",
+        "m: micro-batches",
+        "shards over dp x cp",
+        "Megatron's is 1: --why zero=1",
+        "No DualPipe",
+    ):
         assert said in " ".join(screen.split())
+
+
+def test_the_best_step_adds_up_on_the_screen(tmp_path: Path):
+    for words in (LLAMA, MOE, SMALL):
+        said = " ".join(run(tmp_path, *words).stdout.split())
+        found = re.search(r"Row 1: ([\d.]+) s = ([^;]+); MFU ([\d.]+)% = 65% x ([^.]+.+?)\. ", said)
+        assert found, said
+        terms = [float(each) for each in re.findall(r"[\d.]+(?= \+|$)", found[2])]
+        assert sum(terms) == pytest.approx(float(found[1]), abs=1e-9)
+        top, logits, pp, step = map(float, re.findall(r"[\d.]+", found[4]))
+        assert 65 * (top + logits / pp) / step == pytest.approx(float(found[3]), abs=0.1)
+
+
+def test_exposed_shares_are_all_there_and_add_up(tmp_path: Path):
+    for words, axes in ((LLAMA, ["tp", "cp", "pp", "dp"]), (MOE, ["tp", "cp", "ep", "pp", "dp"])):
+        lines = [
+            line
+            for line in run(tmp_path, *words).stdout.splitlines()
+            if " GB: " in line and "+" in line
+        ]
+        assert len(lines) == 6, lines
+        for line in lines[1:]:
+            total, parts = re.findall(r"exposed ([\d.]+)%: (.*)", line)[0]
+            shares = dict(zip(parts.split()[::2], map(float, parts.split()[1::2]), strict=True))
+            assert list(shares) == axes
+            assert sum(shares.values()) == pytest.approx(float(total))
+
+
+def test_every_grid_is_counted_once(tmp_path: Path):
+    for words in (LLAMA, MOE, SMALL):
+        said = " ".join(run(tmp_path, *words).stdout.split())
+        total, parts = re.findall(r"([\d,]+) grids: ([^.]+)\.", said)[0]
+        assert sum(int(each) for each in re.findall(r"(?:^|, )(\d+)", parts)) == int(total)
+
+
+def test_the_layout_asked_about_has_a_row(tmp_path: Path):
+    screen = run(tmp_path, *LLAMA, "--why", "tp=8,pp=4").stdout
+    rows = [line.split() for line in screen.splitlines() if re.match(r"(1|21) +\d", line)]
+    assert [row[0] for row in rows] == ["1", "21"]
+    assert rows[1][1:12] == ["8", "1", "4", "10", "2", "1", "2", "256", "none", "116.7", "71,885"]
+    assert "--why tp=8,pp=4" not in screen
+    screen = run(tmp_path, *LLAMA, "--why", "zero=1").stdout
+    assert "\n-   " in screen  # another layout of its grid is faster
+    assert "--why zero=1" not in screen
+    assert "\n-   " not in run(tmp_path, *LLAMA, "--why", "tp=2").stdout
+
+
+def test_what_is_too_close_is_said(tmp_path: Path):
+    from quizkit.ui.screens.layout_screen import _CLOSE
+
+    best = [each["step_seconds"] for each in data(tmp_path, *LLAMA)["best"]]
+    assert best[4] / best[0] < _CLOSE
+    spread = f"within {100 * (best[4] / best[0] - 1):.1f}%: too close to call"
+    assert spread in run(tmp_path, *LLAMA).stdout
+
+
+def test_without_options_an_example_stands_beside(tmp_path: Path):
+    done = run(tmp_path)
+    said = str(done.exception) + done.output
+    assert done.exit_code
+    assert "quizkit calc plan --model llama-3-70b --gpus 64xH100" in said
 
 
 def test_experts_have_a_column(tmp_path: Path):
     screen = run(tmp_path, *MOE).stdout
-    assert "  ep  " in screen
-    assert "  ep  " not in run(tmp_path, *LLAMA).stdout
+    assert " ep dp " in " ".join(screen.split())
+    assert " ep dp " not in " ".join(run(tmp_path, *LLAMA).stdout.split()).split("Row 1")[0]
     best = data(tmp_path, *MOE)["best"][0]
     assert best["layout"]["ep"] > 1
     assert best["seconds"]["ep"] > 0
@@ -120,7 +196,11 @@ def test_nothing_fits(tmp_path: Path):
 @pytest.mark.parametrize(
     ("why", "kind", "said"),
     [
-        ("tp=8,pp=4", "slower", "most of it is exposed tp collectives"),
+        (
+            "tp=8,pp=4",
+            "slower",
+            "16.4 s slower: exposed tp +17.8, recompute -0.8, exposed cp -0.6.",
+        ),
         ("tp=1,pp=1,zero=1", "memory", "weights, gradients and optimizer states are too much"),
         ("tp=2,pp=8,cp=1,recompute=none", "memory", "activations are too much"),
         ("tp=16", "divides", "tp=16 is more than the 8 GPUs of a node"),
@@ -134,9 +214,9 @@ def test_why(tmp_path: Path, why: str, kind: str, said: str):
     assert said in screen
     assert found["kind"] == kind
     if found["mend"]:
-        change, degrees = found["mend"]["change"], found["mend"]["layout"]
-        short = {"virtual": "v", "batch": "mb"}.get(change, change)
-        assert f"With {short}={degrees[change]} for {short}=" in screen
+        kept = " ".join(f"{name}={value}" for name, value in found["mend"]["kept"].items())
+        assert all(found["mend"]["layout"][n] == v for n, v in found["mend"]["kept"].items())
+        assert (f"The fastest with {kept} " in screen) == bool(kept)
 
 
 @pytest.mark.parametrize(

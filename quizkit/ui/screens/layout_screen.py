@@ -1,25 +1,38 @@
 """Layouts on the screen: the fastest, what fell, and why one of them is not the best."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import floor, log10
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from quizkit.calc.plan.layout import SHORT, Layout
+from quizkit.calc.plan.layout import SHORT
 from quizkit.calc.plan.ranking import BEST, SLOW, Fitting, Ranking
 from quizkit.calc.plan.reasons import Broken, Full, Pinned, Slower, written
 from quizkit.calc.plan.sheet import SHEET
+from quizkit.calc.plan.terms import PARTS
 from quizkit.calc.sheet import Worked
 from quizkit.ui.screens.amount import human
 from quizkit.ui.screens.sum_screen import explained
+from quizkit.ui.text.linebreak import wrapped
 from quizkit.words import Lang, listed, say
 
 _AXES = ("tp", "cp", "ep", "pp", "dp")
-_LEAST = 0.0005
-"""Shares below are not worth a word."""
+_LEAST = 0.005
+"""Smaller shares of a step are told together."""
+_CLOSE = 1.07
+"""What was really trained with takes this much longer than the model's best, in the median."""
+_NARROW = 76
+_HARD = "\ue000"
+_GLUE = re.compile(
+    r"(?<=[\d%]) (?=(?:s|GB|GB/s|TFLOP/s|GPUs?)(?![\w/])|[\u4e00-\u9fff])"
+    r"|(?<=[慢步]) (?=\d)|(?<=--why) |(?<=dp) (?=x cp)|(?<=x) (?=cp)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +56,75 @@ def _parts(
     answer: Found, explain: bool, lang: Lang, plain: bool, width: int
 ) -> Iterator[RenderableType]:
     ranking, dim = answer.ranking, "" if plain else "dim"
-    yield Text.assemble(("plan", "bold"), "  ", _title(ranking, lang), overflow="fold")
+    asked = _asked(answer)
+    title = _set(f"plan  {_title(ranking, lang)}", width, lang)
+    yield Text.assemble(("plan", "bold"), title.removeprefix("plan"))
+    if answer.reason or not ranking.placed or width > 80:  # else all of it would not fit 24 lines
+        yield Text("")
     if ranking.placed:
         best = ranking.best[: 1 if answer.reason else BEST]
-        title = say("layout.fastest" if len(best) == 1 else "layout.best", lang, count=len(best))
-        yield Text("\n" + title, "bold", overflow="fold")
-        yield from _table(ranking, best, lang, dim, plain or width < 76)
+        yield Text(_set(_heading(best, asked, lang), width, lang), "bold")
+        rows = [(str(at), each) for at, each in enumerate(best, 1)]
+        rows += [(_place(answer), asked)] if asked else []
+        yield from _table(ranking, rows, lang, dim, plain or width < _NARROW, width)
+        yield Text(_set(_sum(ranking, lang), width, lang), dim)
     else:
-        yield Text("\n" + "".join(_nothing(answer, lang)), "bold", overflow="fold")
+        yield Text(_set("".join(_nothing(answer, lang)), width, lang), "bold")
     if answer.reason:
         names = " ".join(f"{SHORT.get(n, n)}={value}" for n, value in answer.pinned.items())
         yield Text("\n" + say("layout.why", lang, layout=names), "bold", overflow="fold")
-        yield Padding(Text(_joined(_why(answer, lang), lang), overflow="fold"), (0, 0, 0, 2))
-    yield Text("\n" + _joined(_looked(ranking, lang), lang), dim, overflow="fold")
-    yield Text(_joined(_small(ranking, lang), lang), dim, overflow="fold")
+        why = Text(_set(_joined(_why(answer, lang), lang), width - 2, lang))
+        yield Padding(why, (0, 0, 0, 2))
+    if answer.reason or not ranking.placed or width > 80:
+        yield Text("")
+    yield Text(_set(_joined(_looked(ranking, lang), lang), width, lang), dim)
+    yield Text(_set(_joined(_small(answer, lang), lang), width, lang), dim)
     if explain and ranking.placed:
         yield from _terms(ranking, lang, plain)
+
+
+def _set(text: str, width: int, lang: Lang) -> str:
+    """Break lines: no number loses its unit; Chinese breaks at punctuation and blanks alone."""
+    text = _GLUE.sub(_HARD, text)
+    after = r"(?<=[，。；：、 ])|(?=（)" if lang == "zh" else r"(?<= )"
+    lines = [""]
+    for piece in re.split(after, text):
+        if cell_len((lines[-1] + piece).rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+    whole = "\n".join(line.rstrip() for line in lines if line)
+    return wrapped(whole, width).replace(_HARD, " ")
+
+
+def _below(text: str, width: int, lang: Lang, style: str) -> RenderableType:
+    return Padding(Text(_set(text, width - 3, lang), style), (0, 0, 0, 3))
+
+
+def _asked(answer: Found) -> Fitting | None:
+    """The layout that was asked about, if it fits and is not the best itself."""
+    reason = answer.reason
+    if not isinstance(reason, Slower):
+        return None
+    return reason.placed if reason.placed.layout != answer.ranking.best[0].layout else None
+
+
+def _place(answer: Found) -> str:
+    """Its number, if it is the fastest of its grid."""
+    reason = answer.reason
+    if isinstance(reason, Slower) and reason.rank:
+        first = answer.ranking.best[reason.rank - 1]
+        return str(reason.rank) if first.layout == reason.placed.layout else "-"
+    return "-"
+
+
+def _heading(best: Sequence[Fitting], asked: Fitting | None, lang: Lang) -> str:
+    if len(best) == 1:
+        return say("layout.fastest_and" if asked else "layout.fastest", lang)
+    title = say("layout.best", lang, count=len(best))
+    ratio = best[-1].seconds / best[0].seconds
+    if ratio < _CLOSE:
+        title += say("layout.close", lang, spread=_share(ratio - 1))
+    return title
 
 
 def _title(ranking: Ranking, lang: Lang) -> str:
@@ -76,32 +142,41 @@ def _title(ranking: Ranking, lang: Lang) -> str:
 
 
 def _table(
-    ranking: Ranking, best: Sequence[Fitting], lang: Lang, dim: str, stacked: bool
-) -> Iterator[Text]:
+    ranking: Ranking,
+    placed: Sequence[tuple[str, Fitting]],
+    lang: Lang,
+    dim: str,
+    stacked: bool,
+    width: int,
+) -> Iterator[RenderableType]:
     """A line of degrees and rates for each, and one of memory and messages."""
-    rows = [_row(ranking, at, each, lang) for at, each in enumerate(best, 1)]
-    if stacked:
-        yield Text(f"   {say('layout.second', lang)}", dim, overflow="fold")
-        for placed, row in zip(best, rows, strict=True):
-            layout = written(placed.layout, ranking.job.model.experts > 0)
-            rates = listed(
-                (row["step"], f"{row['rate']} {say('layout.rate', lang)}", row["mfu"]), lang
-            )
-            yield Text(f"{row['#']}  {layout}", overflow="fold")
-            yield Text(f"   {rates}", "bold", overflow="fold")
-            yield Text(f"   {row['memory']}", dim, overflow="fold")
-        return
+    rows = [_row(ranking, name, each, lang) for name, each in placed]
+    second = say("layout.second", lang, capacity=f"{ranking.job.chip.memory / 1e9:g}")
     names = [name for name in rows[0] if name != "memory"]
     heads = {"recompute", "step", "rate", "bubble"}
     titles = {n: say(f"layout.{n}", lang) if n in heads else SHORT.get(n, n) for n in names}
-    titles |= {"#": "", "mfu": "MFU"}
+    titles |= {"#": "", "mfu": "MFU", "microbatches": "m"}
     cells = {n: [titles[n], *(row[n] for row in rows)] for n in names}
-    wide = {n: max(Text(cell).cell_len for cell in cells[n]) for n in names}
+    wide = {n: max(cell_len(cell) for cell in cells[n]) for n in names}
+    first = max(3, wide["#"] + 1)
+    used = first + sum(wide[n] for n in names[1:])
+    gap = next((g for g in (2, 1) if used + g * (len(names) - 2) <= width), 0)
+    if not gap or stacked:
+        yield _below(second, width, lang, dim)
+        for (_, each), row in zip(placed, rows, strict=True):
+            layout = written(each.layout, ranking.job.model.experts > 0)
+            rate = f"{row['rate']} {say('layout.rate', lang)}"
+            rates = (f"m={row['microbatches']}", f"{row['step']} s", rate, f"MFU {row['mfu']}")
+            bubble = f"{titles['bubble']} {row['bubble']}"
+            yield Text(_set(f"{row['#']:<3}{layout}", width, lang))
+            yield _below(listed((*rates, bubble), lang), width, lang, "bold")
+            yield _below(row["memory"], width, lang, dim)
+        return
     for at in range(len(rows) + 1):
-        line = "  ".join(_cell(cells[n][at], wide[n], n == "recompute") for n in names)
-        yield Text(line, "bold" if at else dim, overflow="fold")
-        second = rows[at - 1]["memory"] if at else say("layout.second", lang)
-        yield Text(f"   {second}", dim, overflow="fold")
+        said = [_cell(cells[n][at], wide[n], n == "recompute") for n in names[1:]]
+        line = f"{cells['#'][at]:<{first}}" + (" " * gap).join(said)
+        yield Text(line.rstrip(), "bold" if at else dim, overflow="fold")
+        yield _below(rows[at - 1]["memory"] if at else second, width, lang, dim)
 
 
 def _cell(text: str, wide: int, left: bool) -> str:
@@ -109,49 +184,86 @@ def _cell(text: str, wide: int, left: bool) -> str:
     return text + room if left else room + text
 
 
-def _row(ranking: Ranking, at: int, placed: Fitting, lang: Lang) -> dict[str, str]:
+def _row(ranking: Ranking, number: str, placed: Fitting, lang: Lang) -> dict[str, str]:
     values, layout = ranking.values(placed.layout), placed.layout
-    degrees = {name: str(getattr(layout, name)) for name in Layout._fields if name != "ep"}
-    if ranking.job.model.experts:
-        names = ("tp", "cp", "pp", "virtual", "ep", "dp", "zero", "batch")
-        degrees = {name: str(getattr(layout, name)) for name in names}
-    bubble = values["bubble_seconds"] / placed.seconds
+    experts = ["ep"] if ranking.job.model.experts else []
+    names = ("tp", "cp", "pp", "virtual", *experts, "dp", "zero", "batch")
     return {
-        "#": str(at),
-        **degrees,
+        "#": number,
+        **{name: str(getattr(layout, name)) for name in names},
+        "microbatches": str(values["microbatches"]),
         "recompute": say(f"layout.{layout.recompute}", lang),
-        "step": human(placed.seconds, "s", lang),
+        "step": _seconds(ranking, placed.seconds),
         "rate": f"{values['tokens_per_second']:,.0f}",
         "mfu": _share(values["mfu"]),
-        "bubble": _share(bubble),
+        "bubble": _share(values["bubble_seconds"] / placed.seconds),
         "memory": _memory(ranking, placed, values, lang),
     }
 
 
 def _memory(ranking: Ranking, placed: Fitting, values: Mapping[str, Any], lang: Lang) -> str:
-    shares = {axis: values[f"{axis}_seconds"] / placed.seconds for axis in _AXES}
-    axes = [f"{axis} {_share(each)}" for axis, each in shares.items() if each >= _LEAST]
+    axes = [axis for axis in _AXES if axis != "ep" or ranking.job.model.experts]
+    shares = {axis: round(1000 * values[f"{axis}_seconds"] / placed.seconds) for axis in axes}
     memory = say(
         "layout.memory",
         lang,
         total=_gb(placed.memory),
-        capacity=_gb(ranking.job.chip.memory),
         states=_gb(values["states_bytes"]),
         activations=_gb(values["activations_bytes"]),
         logits=_gb(values["held_logits_bytes"]),
     )
-    shown = (
-        say("layout.shown", lang, axes=" ".join(axes)) if axes else say("layout.shown_none", lang)
-    )
+    each = " ".join(f"{axis} {share / 10:.1f}" for axis, share in shares.items())
+    shown = say("layout.shown", lang, axes=each, sum=f"{sum(shares.values()) / 10:.1f}")
     return f"{memory}{'；' if lang == 'zh' else '; '}{shown}"
 
 
 def _gb(number: float) -> str:
-    return f"{number / 1e9:.1f}".removesuffix(".0")
+    return f"{number / 1e9:.1f}"
 
 
 def _share(part: float) -> str:
     return f"{100 * part:.1f}%"
+
+
+def _places(ranking: Ranking) -> int:
+    """Decimals of every time on the screen: four digits of the fastest step."""
+    return min(9, max(0, 3 - floor(log10(ranking.best[0].seconds))))
+
+
+def _seconds(ranking: Ranking, seconds: float) -> str:
+    return f"{seconds:,.{_places(ranking)}f}"
+
+
+def _sum(ranking: Ranking, lang: Lang) -> str:
+    """The best step as a sum that is right as it is written, and its MFU."""
+    best, places = ranking.best[0], _places(ranking)
+    values = ranking.values(best.layout)
+    parts = {part: values[f"{part}_seconds"] for part in PARTS}
+    shown = {n: s for n, s in parts.items() if s >= _LEAST * best.seconds}
+    rest = round(best.seconds, places) - sum(round(each, places) for each in shown.values())
+    own = {"compute", "recompute", "bubble", "update"}
+    named = [
+        f"{say(f'layout.sum_{n}', lang) if n in own else n} {_seconds(ranking, each)}"
+        for n, each in shown.items()
+    ]
+    if round(rest, places):
+        named.append(f"{say('layout.sum_others', lang)} {_seconds(ranking, rest)}")
+    step = _seconds(ranking, best.seconds)
+    text = say("layout.sum", lang, step=step, parts=" + ".join(named))
+    efficiency, pp = ranking.job.assumed.efficiency, best.layout.pp
+    useful = efficiency * (parts["compute"] + parts["logits"] / pp) / best.seconds
+    if abs(useful - values["mfu"]) > _LEAST / 10:  # products that wait for memory, uneven stages
+        return text + say("layout.sum_stop", lang)
+    return text + say(
+        "layout.sum_mfu",
+        lang,
+        mfu=_share(values["mfu"]),
+        efficiency=f"{100 * efficiency:.0f}%",
+        compute=_seconds(ranking, parts["compute"]),
+        logits=_seconds(ranking, parts["logits"]),
+        pp=pp,
+        step=step,
+    )
 
 
 def _nothing(answer: Found, lang: Lang) -> Iterator[str]:
@@ -188,21 +300,38 @@ def _looked(ranking: Ranking, lang: Lang) -> Iterator[str]:
     parts = {part: f"{ranking.fell[part]:,}" for part in ("states", "activations", "logits")}
     counts = {"layouts": f"{ranking.looked_at:,}", "fit": f"{len(ranking.placed):,}"}
     yield say("layout.looked", lang, **counts, **parts)
-    fell = [
-        say("layout.rule", lang, rule=say(f"layout.rule_{rule}", lang), count=count)
-        for rule, count in ranking.fell_grids.most_common()
+    fit = len(ranking.best)
+    grids = {
+        "grids_fit": fit,
+        "grids_full": ranking.grids - ranking.fell_grids.total() - ranking.slow - fit,
+        **{f"rule_{rule}": count for rule, count in ranking.fell_grids.most_common()},
+        "grids_slow": ranking.slow,
+    }
+    said = [
+        say(f"layout.{key}", lang, count=f"{count:,}", times=SLOW)
+        for key, count in grids.items()
+        if count
     ]
-    key = "layout.grids" if fell else "layout.grids_all"
-    yield say(key, lang, grids=f"{ranking.grids:,}", fell=listed(fell, lang))
-    if ranking.slow:
-        yield say("layout.slow", lang, count=f"{ranking.slow:,}", times=SLOW)
+    joined = "，".join(said) if lang == "zh" else listed(said, lang)
+    yield say("layout.grids", lang, grids=f"{ranking.grids:,}", parts=joined)
 
 
-def _small(ranking: Ranking, lang: Lang) -> Iterator[str]:
-    assumed = ranking.job.assumed
-    shares = {"efficiency": assumed.efficiency, "link": assumed.link_share}
-    yield say("layout.small_time", lang, **{n: f"{100 * each:.0f}%" for n, each in shares.items()})
-    yield say("layout.small_memory", lang, usable=f"{100 * assumed.usable:.0f}%")
+def _small(answer: Found, lang: Lang) -> Iterator[str]:
+    job = answer.ranking.job
+    # The line that was just typed is no hint.
+    end = "layout.legend_stop" if "zero" in answer.pinned else "layout.legend_one"
+    yield say("layout.legend", lang) + say(end, lang)
+    yield say(
+        "layout.small_time",
+        lang,
+        efficiency=f"{100 * job.assumed.efficiency:.0f}%",
+        link=f"{100 * job.assumed.link_share:.0f}%",
+        peak=f"{job.chip.flops / 1e12:,g}",
+        inside=f"{job.chip.inside / 1e9:g}",
+        across=f"{job.chip.across / 1e9:g}",
+        node=job.chip.node,
+    )
+    yield say("layout.small_memory", lang, usable=f"{job.usable_bytes / 1e9:g}")
 
 
 def _why(answer: Found, lang: Lang) -> Iterator[str]:
@@ -218,22 +347,26 @@ def _why(answer: Found, lang: Lang) -> Iterator[str]:
             yield _least(ranking, reason, lang)
         case Slower():
             yield from _slower(ranking, reason, lang)
-    if reason.mend:
-        name, mended = reason.mend.name, reason.mend.placed
-        short = SHORT.get(name, name)
+    if reason.mend and ranking.placed:
+        mended = reason.mend.placed
+        kept = {n: value for n, value in answer.pinned.items() if n != reason.mend.name}
+        first = mended.layout == ranking.best[0].layout
+        if first and not kept:
+            return  # row 1 says so
+        key = "why_mend_first" if first else "why_mend" if kept else "why_mend_any"
         yield say(
-            "layout.why_mend",
+            f"layout.{key}",
             lang,
-            old=f"{short}={answer.pinned[name]}",
-            new=f"{short}={getattr(mended.layout, name)}",
-            step=human(mended.seconds, "s", lang),
+            kept=" ".join(f"{SHORT.get(n, n)}={value}" for n, value in kept.items()),
+            step=_seconds(ranking, mended.seconds),
             layout=written(mended.layout, experts),
         )
 
 
 def _slower(ranking: Ranking, reason: Slower, lang: Lang) -> Iterator[str]:
     layout = written(reason.placed.layout, ranking.job.model.experts > 0)
-    if reason.placed.layout == ranking.best[0].layout:
+    best, places = ranking.best[0], _places(ranking)
+    if reason.placed.layout == best.layout:
         yield say("layout.why_best", lang, layout=layout)
         return
     place = say(
@@ -242,25 +375,20 @@ def _slower(ranking: Ranking, reason: Slower, lang: Lang) -> Iterator[str]:
         rank=reason.rank,
         of=f"{reason.of:,}",
     )
-    step = human(reason.placed.seconds, "s", lang)
+    step = _seconds(ranking, reason.placed.seconds)
     facts = {"layout": layout, "step": step, "ratio": f"{reason.ratio:.3g}", "place": place}
     yield say("layout.why_slower", lang, **facts)
-    (part, more), *others = reason.more.items()
-    theirs = ranking.values(ranking.best[0].layout)[f"{part}_seconds"]
-    yield say(
-        "layout.why_more",
-        lang,
-        more=human(reason.placed.seconds - ranking.best[0].seconds, "s", lang),
-        part=say(f"layout.part_{part}", lang),
-        ours=human(theirs + more, "s", lang),
-        theirs=human(theirs, "s", lang),
-    )
-    least = _LEAST * reason.placed.seconds
-    named = [
-        f"{say(f'layout.part_{n}', lang)} +{human(s, 's', lang)}" for n, s in others if s > least
-    ]
-    if named:
-        yield say("layout.why_next", lang, parts=listed(named[:3], lang))
+    total = round(reason.placed.seconds, places) - round(best.seconds, places)
+    rounded = {part: round(more, places) for part, more in reason.more.items()}
+    largest = sorted(rounded, key=lambda part: -abs(rounded[part]))[:3]
+    named = {say(f"layout.part_{n}", lang): rounded[n] for n in largest if rounded[n]}
+    rest = round(total - sum(named.values()), places)
+    if rest:
+        named[say("layout.why_other", lang)] = rest
+    parts = [f"{name} {each:+,.{places}f}" for name, each in named.items()]
+    if parts:
+        more = listed(parts, lang)
+        yield say("layout.why_more", lang, more=_seconds(ranking, total), parts=more)
 
 
 def _rule(ranking: Ranking, reason: Broken, lang: Lang) -> str:
