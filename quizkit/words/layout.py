@@ -68,9 +68,14 @@ WORDS: Words = {
     "rule_seq": {"zh": "{count} 种序列除不尽", "en": "{count} not dividing the sequence"},
     "rule_batch": {"zh": "{count} 种 batch 除不尽", "en": "{count} not dividing the batch"},
     "legend": {
-        "zh": "v：每卡几段；mb：micro-batch 的序列数；m：micro-batch 数；zero：按 dp x cp 分片，2、3 每个 micro-batch 都归约梯度",
-        "en": "v: chunks a rank; mb: sequences a micro-batch; m: micro-batches; zero: shards over dp x cp, 2 and 3 scatter gradients each micro-batch",
+        "zh": "v：每卡几段；mb：micro-batch 的序列数；m：micro-batch 数；zero：按 dp x cp{experts}分片，2、3 每个 micro-batch 都归约梯度",
+        "en": "v: chunks a rank; mb: sequences a micro-batch; m: micro-batches; zero: shards over dp x cp{experts}, 2 and 3 scatter gradients each micro-batch",
     },
+    "legend_experts": {
+        "zh": "（专家按 tp x cp x dp/ep）",
+        "en": " (experts: tp x cp x dp/ep)",
+    },
+    "legend_dense": {"zh": " ", "en": ""},
     "legend_one": {
         "zh": "（Megatron 的是 1：--why zero=1）。",
         "en": " (Megatron's is 1: --why zero=1).",
@@ -78,11 +83,11 @@ WORDS: Words = {
     "legend_stop": {"zh": "。", "en": "."},
     "small_time": {
         "zh": "时间：{peak} TFLOP/s（稠密）的 {efficiency}；链路单向 {inside} GB/s（{node} 卡节点内）、{across} GB/s（每卡出节点）的 {link}；tp 反向 6 次通信有 4 次被掩盖，cp 和注意力重叠，dp 和一个 micro-batch 重叠。",
-        "en": "Time: {efficiency} of {peak} TFLOP/s dense; {link} of {inside} GB/s one way in a node of {node}, {across} across; hidden: 4 of tp's 6 backward collectives, cp by attention, dp by one micro-batch.",
+        "en": "Time: {efficiency} of {peak} TFLOP/s dense; {link} of {inside} GB/s one way in a node of {node}, {across} a GPU across; hidden: 4 of tp's 6 backward collectives, cp by attention, dp by one micro-batch.",
     },
     "small_memory": {
         "zh": "显存：标称 {usable} GB，驱动多显示的约 7% 留作余量；bf16、fp32 梯度、Adam。不算 DualPipe、fp8、卸载。--explain 逐项。",
-        "en": "Memory: {usable} GB as sold; a driver's some 7% more is reserve; bf16, fp32 gradients, Adam. No DualPipe, fp8, offload. Terms: --explain.",
+        "en": "Memory: {usable} GB as sold; a driver's 7% more is reserve; bf16, fp32 gradients, Adam. No DualPipe, fp8, offload. See --explain.",
     },
     "terms": {"zh": "最快的一种，逐项", "en": "The fastest, term by term"},
     "nothing": {"zh": "一种都放不下。", "en": "Nothing fits."},

@@ -86,7 +86,7 @@ def test_the_screen_says_what_json_says(tmp_path: Path):
     assert counts in " ".join(screen.split())
     for said in (
         "65% of 989 TFLOP/s dense",
-        "80% of 450 GB/s one way in a node of 8, 50 across",
+        "80% of 450 GB/s one way in a node of 8, 50 a GPU across",
         "fullest rank, of 80 GB",
         "80 GB as sold",
         "m: micro-batches",
@@ -162,6 +162,7 @@ def test_experts_have_a_column(tmp_path: Path):
     screen = run(tmp_path, *MOE).stdout
     assert " ep dp " in " ".join(screen.split())
     assert " ep dp " not in " ".join(run(tmp_path, *LLAMA).stdout.split()).split("Row 1")[0]
+    assert "(experts: tp x cp x dp/ep)" in " ".join(screen.split())
     best = data(tmp_path, *MOE)["best"][0]
     assert best["layout"]["ep"] > 1
     assert best["seconds"]["ep"] > 0

@@ -31,7 +31,7 @@ _NARROW = 76
 _HARD = "\ue000"
 _GLUE = re.compile(
     r"(?<=[\d%]) (?=(?:s|GB|GB/s|TFLOP/s|GPUs?)(?![\w/])|[\u4e00-\u9fff])"
-    r"|(?<=[慢步]) (?=\d)|(?<=--why) |(?<=dp) (?=x cp)|(?<=x) (?=cp)"
+    r"|(?<=[慢步]) (?=\d)|(?<=--why) |(?<=dp) (?=x cp)|(?<=x) (?=[cd]p)|(?<=[ct]p) (?=x [cd]p)"
 )
 
 
@@ -320,7 +320,8 @@ def _small(answer: Found, lang: Lang) -> Iterator[str]:
     job = answer.ranking.job
     # The line that was just typed is no hint.
     end = "layout.legend_stop" if "zero" in answer.pinned else "layout.legend_one"
-    yield say("layout.legend", lang) + say(end, lang)
+    experts = say(f"layout.legend_{'experts' if job.model.experts else 'dense'}", lang)
+    yield say("layout.legend", lang, experts=experts) + say(end, lang)
     yield say(
         "layout.small_time",
         lang,
