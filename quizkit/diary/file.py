@@ -128,6 +128,7 @@ class File:
         try:
             address = f"{self.path.absolute().as_uri()}?mode=ro"
             with closing(sqlite3.connect(address, timeout=_WAIT_SECONDS, uri=True)) as look:
+                look.execute("begin")  # one state: another of us may be making it this moment
                 version = look.execute("pragma user_version").fetchone()[0]
                 found = [row[0] for row in look.execute(_TABLES)]
                 ours = look.execute(_OURS).fetchone()[0]

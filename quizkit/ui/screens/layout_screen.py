@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import floor, log10
 from typing import Any
 
 from rich.cells import cell_len
@@ -12,12 +10,23 @@ from rich.padding import Padding
 from rich.text import Text
 
 from quizkit.calc.plan.layout import SHORT
-from quizkit.calc.plan.ranking import BEST, SLOW, Fitting, Ranking
-from quizkit.calc.plan.reasons import Broken, Full, Pinned, Slower, written
+from quizkit.calc.plan.ranking import BEST, Fitting, Ranking
+from quizkit.calc.plan.reasons import Slower, written
 from quizkit.calc.plan.sheet import SHEET
 from quizkit.calc.plan.terms import PARTS
 from quizkit.calc.sheet import Worked
 from quizkit.ui.screens.amount import human
+from quizkit.ui.screens.layout_words import (
+    Found,
+    decimals,
+    gb,
+    in_seconds,
+    joined,
+    looked,
+    nothing,
+    reasons,
+    small,
+)
 from quizkit.ui.screens.sum_screen import explained
 from quizkit.ui.text.linebreak import wrapped
 from quizkit.words import Lang, listed, say
@@ -33,17 +42,6 @@ _GLUE = re.compile(
     r"(?<=[\d%]) (?=(?:s|GB|GB/s|TFLOP/s|GPUs?)(?![\w/])|[\u4e00-\u9fff])"
     r"|(?<=[慢步]) (?=\d)|(?<=--why) |(?<=dp) (?=x cp)|(?<=x) (?=[cd]p)|(?<=[ct]p) (?=x [cd]p)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A ranking, and what was found out beside it."""
-
-    ranking: Ranking
-    lack: Full | None
-    enough: int
-    reason: Broken | Full | Slower | None
-    pinned: Pinned
 
 
 def show(console: Console, answer: Found, explain: bool, lang: Lang, plain: bool) -> None:
@@ -69,16 +67,16 @@ def _parts(
         yield from _table(ranking, rows, lang, dim, plain or width < _NARROW, width)
         yield Text(_set(_sum(ranking, lang), width, lang), dim)
     else:
-        yield Text(_set("".join(_nothing(answer, lang)), width, lang), "bold")
+        yield Text(_set("".join(nothing(answer, lang)), width, lang), "bold")
     if answer.reason:
         names = " ".join(f"{SHORT.get(n, n)}={value}" for n, value in answer.pinned.items())
         yield Text("\n" + say("layout.why", lang, layout=names), "bold", overflow="fold")
-        why = Text(_set(_joined(_why(answer, lang), lang), width - 2, lang))
+        why = Text(_set(joined(reasons(answer, lang), lang), width - 2, lang))
         yield Padding(why, (0, 0, 0, 2))
     if answer.reason or not ranking.placed or width > 80:
         yield Text("")
-    yield Text(_set(_joined(_looked(ranking, lang), lang), width, lang), dim)
-    yield Text(_set(_joined(_small(answer, lang), lang), width, lang), dim)
+    yield Text(_set(joined(looked(ranking, lang), lang), width, lang), dim)
+    yield Text(_set(joined(small(answer, lang), lang), width, lang), dim)
     if explain and ranking.placed:
         yield from _terms(ranking, lang, plain)
 
@@ -193,7 +191,7 @@ def _row(ranking: Ranking, number: str, placed: Fitting, lang: Lang) -> dict[str
         **{name: str(getattr(layout, name)) for name in names},
         "microbatches": str(values["microbatches"]),
         "recompute": say(f"layout.{layout.recompute}", lang),
-        "step": _seconds(ranking, placed.seconds),
+        "step": in_seconds(ranking, placed.seconds),
         "rate": f"{values['tokens_per_second']:,.0f}",
         "mfu": _share(values["mfu"]),
         "bubble": _share(values["bubble_seconds"] / placed.seconds),
@@ -207,48 +205,35 @@ def _memory(ranking: Ranking, placed: Fitting, values: Mapping[str, Any], lang: 
     memory = say(
         "layout.memory",
         lang,
-        total=_gb(placed.memory),
-        states=_gb(values["states_bytes"]),
-        activations=_gb(values["activations_bytes"]),
-        logits=_gb(values["held_logits_bytes"]),
+        total=gb(placed.memory),
+        states=gb(values["states_bytes"]),
+        activations=gb(values["activations_bytes"]),
+        logits=gb(values["held_logits_bytes"]),
     )
     each = " ".join(f"{axis} {share / 10:.1f}" for axis, share in shares.items())
     shown = say("layout.shown", lang, axes=each, sum=f"{sum(shares.values()) / 10:.1f}")
     return f"{memory}{'；' if lang == 'zh' else '; '}{shown}"
 
 
-def _gb(number: float) -> str:
-    return f"{number / 1e9:.1f}"
-
-
 def _share(part: float) -> str:
     return f"{100 * part:.1f}%"
 
 
-def _places(ranking: Ranking) -> int:
-    """Decimals of every time on the screen: four digits of the fastest step."""
-    return min(9, max(0, 3 - floor(log10(ranking.best[0].seconds))))
-
-
-def _seconds(ranking: Ranking, seconds: float) -> str:
-    return f"{seconds:,.{_places(ranking)}f}"
-
-
 def _sum(ranking: Ranking, lang: Lang) -> str:
     """The best step as a sum that is right as it is written, and its MFU."""
-    best, places = ranking.best[0], _places(ranking)
+    best, places = ranking.best[0], decimals(ranking)
     values = ranking.values(best.layout)
     parts = {part: values[f"{part}_seconds"] for part in PARTS}
     shown = {n: s for n, s in parts.items() if s >= _LEAST * best.seconds}
     rest = round(best.seconds, places) - sum(round(each, places) for each in shown.values())
     own = {"compute", "recompute", "bubble", "update"}
     named = [
-        f"{say(f'layout.sum_{n}', lang) if n in own else n} {_seconds(ranking, each)}"
+        f"{say(f'layout.sum_{n}', lang) if n in own else n} {in_seconds(ranking, each)}"
         for n, each in shown.items()
     ]
     if round(rest, places):
-        named.append(f"{say('layout.sum_others', lang)} {_seconds(ranking, rest)}")
-    step = _seconds(ranking, best.seconds)
+        named.append(f"{say('layout.sum_others', lang)} {in_seconds(ranking, rest)}")
+    step = in_seconds(ranking, best.seconds)
     text = say("layout.sum", lang, step=step, parts=" + ".join(named))
     efficiency, pp = ranking.job.assumed.efficiency, best.layout.pp
     useful = efficiency * (parts["compute"] + parts["logits"] / pp) / best.seconds
@@ -259,154 +244,10 @@ def _sum(ranking: Ranking, lang: Lang) -> str:
         lang,
         mfu=_share(values["mfu"]),
         efficiency=f"{100 * efficiency:.0f}%",
-        compute=_seconds(ranking, parts["compute"]),
-        logits=_seconds(ranking, parts["logits"]),
+        compute=in_seconds(ranking, parts["compute"]),
+        logits=in_seconds(ranking, parts["logits"]),
         pp=pp,
         step=step,
-    )
-
-
-def _nothing(answer: Found, lang: Lang) -> Iterator[str]:
-    if answer.lack is None:
-        yield say("layout.nothing_grid", lang)
-        return
-    yield say("layout.nothing", lang)
-    yield _gap(lang) + _least(answer.ranking, answer.lack, lang)
-    key = "layout.enough" if answer.enough else "layout.not_enough"
-    yield _gap(lang) + say(key, lang, gpus=f"{answer.enough:,}")
-
-
-def _least(ranking: Ranking, lack: Full, lang: Lang) -> str:
-    return say(
-        "layout.full_least",
-        lang,
-        layout=written(lack.layout, ranking.job.model.experts > 0),
-        need=_gb(sum(lack.memory.values())),
-        usable=_gb(lack.usable),
-        over=_gb(lack.over),
-        **{part: _gb(each) for part, each in lack.memory.items()},
-    )
-
-
-def _gap(lang: Lang) -> str:
-    return "" if lang == "zh" else " "
-
-
-def _joined(sentences: Iterator[str], lang: Lang) -> str:
-    return _gap(lang).join(sentences)
-
-
-def _looked(ranking: Ranking, lang: Lang) -> Iterator[str]:
-    parts = {part: f"{ranking.fell[part]:,}" for part in ("states", "activations", "logits")}
-    counts = {"layouts": f"{ranking.looked_at:,}", "fit": f"{len(ranking.placed):,}"}
-    yield say("layout.looked", lang, **counts, **parts)
-    fit = len(ranking.best)
-    grids = {
-        "grids_fit": fit,
-        "grids_full": ranking.grids - ranking.fell_grids.total() - ranking.slow - fit,
-        **{f"rule_{rule}": count for rule, count in ranking.fell_grids.most_common()},
-        "grids_slow": ranking.slow,
-    }
-    said = [
-        say(f"layout.{key}", lang, count=f"{count:,}", times=SLOW)
-        for key, count in grids.items()
-        if count
-    ]
-    joined = "，".join(said) if lang == "zh" else listed(said, lang)
-    yield say("layout.grids", lang, grids=f"{ranking.grids:,}", parts=joined)
-
-
-def _small(answer: Found, lang: Lang) -> Iterator[str]:
-    job = answer.ranking.job
-    # The line that was just typed is no hint.
-    end = "layout.legend_stop" if "zero" in answer.pinned else "layout.legend_one"
-    experts = say(f"layout.legend_{'experts' if job.model.experts else 'dense'}", lang)
-    yield say("layout.legend", lang, experts=experts) + say(end, lang)
-    yield say(
-        "layout.small_time",
-        lang,
-        efficiency=f"{100 * job.assumed.efficiency:.0f}%",
-        link=f"{100 * job.assumed.link_share:.0f}%",
-        peak=f"{job.chip.flops / 1e12:,g}",
-        inside=f"{job.chip.inside / 1e9:g}",
-        across=f"{job.chip.across / 1e9:g}",
-        node=job.chip.node,
-    )
-    yield say("layout.small_memory", lang, usable=f"{job.usable_bytes / 1e9:g}")
-
-
-def _why(answer: Found, lang: Lang) -> Iterator[str]:
-    ranking, reason = answer.ranking, answer.reason
-    assert reason is not None
-    experts = ranking.job.model.experts > 0
-    match reason:
-        case Broken():
-            yield say("layout.why_divides", lang, reason=_rule(ranking, reason, lang))
-        case Full():
-            part = "logits" if reason.part == "logits" else say(f"layout.part_{reason.part}", lang)
-            yield say("layout.why_full", lang, part=part)
-            yield _least(ranking, reason, lang)
-        case Slower():
-            yield from _slower(ranking, reason, lang)
-    if reason.mend and ranking.placed:
-        mended = reason.mend.placed
-        kept = {n: value for n, value in answer.pinned.items() if n != reason.mend.name}
-        first = mended.layout == ranking.best[0].layout
-        if first and not kept:
-            return  # row 1 says so
-        key = "why_mend_first" if first else "why_mend" if kept else "why_mend_any"
-        yield say(
-            f"layout.{key}",
-            lang,
-            kept=" ".join(f"{SHORT.get(n, n)}={value}" for n, value in kept.items()),
-            step=_seconds(ranking, mended.seconds),
-            layout=written(mended.layout, experts),
-        )
-
-
-def _slower(ranking: Ranking, reason: Slower, lang: Lang) -> Iterator[str]:
-    layout = written(reason.placed.layout, ranking.job.model.experts > 0)
-    best, places = ranking.best[0], _places(ranking)
-    if reason.placed.layout == best.layout:
-        yield say("layout.why_best", lang, layout=layout)
-        return
-    place = say(
-        "layout.why_place" if reason.rank else "layout.why_beyond",
-        lang,
-        rank=reason.rank,
-        of=f"{reason.of:,}",
-    )
-    step = _seconds(ranking, reason.placed.seconds)
-    facts = {"layout": layout, "step": step, "ratio": f"{reason.ratio:.3g}", "place": place}
-    yield say("layout.why_slower", lang, **facts)
-    total = round(reason.placed.seconds, places) - round(best.seconds, places)
-    rounded = {part: round(more, places) for part, more in reason.more.items()}
-    largest = sorted(rounded, key=lambda part: -abs(rounded[part]))[:3]
-    named = {say(f"layout.part_{n}", lang): rounded[n] for n in largest if rounded[n]}
-    rest = round(total - sum(named.values()), places)
-    if rest:
-        named[say("layout.why_other", lang)] = rest
-    parts = [f"{name} {each:+,.{places}f}" for name, each in named.items()]
-    if parts:
-        more = listed(parts, lang)
-        yield say("layout.why_more", lang, more=_seconds(ranking, total), parts=more)
-
-
-def _rule(ranking: Ranking, reason: Broken, lang: Lang) -> str:
-    job = ranking.job
-    model, grid = job.model, reason.grid
-    return say(
-        f"layout.not_{reason.rule}",
-        lang,
-        **(grid._asdict() if grid else {}),
-        gpus=job.gpus,
-        node=job.chip.node,
-        heads=model.heads,
-        ffn=model.ffn or model.expert_ffn,
-        kv_heads=model.kv_heads,
-        layers=model.layers,
-        seq=job.seq,
-        batch=job.batch,
     )
 
 
