@@ -19,8 +19,13 @@ TOPICS: Mapping[str, Sequence[str]] = {
         *("context-parallel", "context-parallelism", "ring-attention", "ulysses", "long-context"),
         *("上下文并行", "长上下文", "长序列"),
     ),
+    "data": ("dataloader", "data-pipeline", "packing", "数据", "数据管线"),
     "debug": ("debugging", "hang", "nan", "调试", "排错", "排查"),
     "dp": ("ddp", "data-parallel", "data-parallelism", "数据并行"),
+    "fault": (
+        *("fault-tolerance", "elastic", "resilience", "goodput", "mtbf"),
+        *("容错", "弹性", "断点续训", "故障"),
+    ),
     "flops": ("mfu", "算力"),
     "fsdp": ("fsdp-2", "fully-shard", "hsdp", "hybrid-shard", "full-shard"),
     "hybrid": (
@@ -113,11 +118,7 @@ class NotYet(NamedTuple):
 
 
 NOT_YET = (
-    NotYet(("offload", "zero-offload", "zero-infinity"), "zero/biggest-saving", "model-states"),
     NotYet(("triton", "kernel", "kernels", "算子"), "attention/what-flash-changes", "flash"),
-    NotYet(
-        ("fault-tolerance", "elastic", "save", "容错", "断点续训"), "dp/elastic-data", "sampler"
-    ),
 )
 
 
