@@ -25,7 +25,12 @@ class Covered:
     @property
     def whole(self) -> bool:
         """Tell whether nothing of it is left open."""
-        return all(self.parts.values())
+        return not self.open
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """Return the parts that no question states."""
+        return tuple(part for part, ids in self.parts.items() if not ids)
 
 
 def common_questions(folder: Path, problems: list[Problem]) -> Mapping[str, CommonQuestion]:

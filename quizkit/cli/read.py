@@ -56,10 +56,22 @@ def show(
 
 
 def list_questions(
+    context: typer.Context,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ID",
+            help="With --covers: one of the common 70, as in basics-13.",
+        ),
+    ] = None,
     topic: Topics = None,
     core: Annotated[bool, typer.Option("--core", help="Only core questions.")] = False,
     covers: Annotated[
-        bool, typer.Option("--covers", help="By the common 70: which question answers which.")
+        bool,
+        typer.Option(
+            "--covers",
+            help="By the common 70: what answers each, or what a whole answer to ID holds.",
+        ),
     ] = False,
     bank: Banks = None,
     json: Json = False,
@@ -67,10 +79,16 @@ def list_questions(
     plain: Unboxed = False,
 ) -> None:
     """List the questions."""
+    from quizkit.errors import UsageError
     from quizkit.paths import QUESTIONS
-    from quizkit.ui.screens.lists import Questions, coverage_table
+    from quizkit.ui.screens.lists import Questions
     from quizkit.ui.terminal.console import console
 
+    if name and not covers:
+        from quizkit.cli.usage import path, typed_so
+
+        line = typed_so(context, language(lang))
+        raise UsageError("usage_extra", command=path(context), given=name, line=line)
     spoken = language(lang)
     chosen = choose_topics(QUESTIONS, bank or [], topic or [])
     with library(bank or []) as shelves:
@@ -79,8 +97,16 @@ def list_questions(
         questions = shelves.listed(each.id for each in entries if each.core or not core)
     if covers:
         from quizkit.bank.common import common_questions, coverage
+        from quizkit.ui.screens.coverage import every_common, one_common
 
-        found = coverage(common_questions(QUESTIONS, []), questions)
+        common = common_questions(QUESTIONS, [])
+        if name:
+            if name not in common:
+                from quizkit.near import nearest
+
+                raise UsageError("common", name=name, hint=nearest(name, common))
+            common = {name: common[name]}
+        found = coverage(common, questions)
         if json:
             rows = [
                 {
@@ -98,8 +124,10 @@ def list_questions(
                 for name, each in found.items()
             ]
             _print({"schema": "quizkit/coverage/1", "common": rows})
+        elif name:
+            console(plain=plain).print(one_common(name, found[name], questions, spoken))
         else:
-            console(plain=plain).print(coverage_table(found, spoken))
+            console(plain=plain).print(every_common(found, spoken))
     elif json:
         rows = [_row(question) for question in questions]
         _print({"schema": "quizkit/questions/1", "count": count, "questions": rows})

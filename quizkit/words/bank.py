@@ -55,6 +55,15 @@ WORDS: Words = {
         "zh": "常见 70 问中有 {covered} 问答全了；{parts} 个要点里有 {stated} 个有题",
         "en": "{covered} of the common 70 are covered whole; {stated} of {parts} parts have a question",
     },
+    "covered_one": {
+        "zh": "{command}：这一问完整的答案包括什么、各由哪道题回答",
+        "en": "{command}: what a whole answer to it holds, and which question states it",
+    },
+    "whole_answer": {
+        "zh": "完整的答案包括下面几点；每点后面是讲到它的题，和题背后的运行。",
+        "en": "A whole answer holds these parts; below each the questions that state it, and their runs.",
+    },
+    "no_run": {"zh": "没有运行，以出处为准", "en": "no run; sourced"},
     "answer": {"zh": "答案", "en": "Answer"},
     "drawn": {
         "zh": "这里取 {values}；做题时每次重新抽数。",

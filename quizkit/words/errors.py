@@ -195,6 +195,10 @@ WORDS: Words = {
         "zh": "没有 {name} 这种语言，可用 zh 或 en",
         "en": "There is no language {name}; choose zh or en",
     },
+    "common": {
+        "zh": "常见 70 问里没有 {name}。可以试试：{hint}。",
+        "en": "None of the common 70 is called {name}. Try: {hint}.",
+    },
     "topic": {
         "zh": "没有名为 {name} 的专题。可以试试：{hint}。",
         "en": "There is no topic {name}. Try: {hint}.",

@@ -79,7 +79,10 @@ CHINESE: dict[str, str] = {
     "This; after a calculator's name, its options.": "显示这份说明；写在计算器名字后面就看它的选项",
     # show, list, search, glossary
     "A question, as in pp/bubble-share.": "题目编号，例如 pp/bubble-share",
-    "By the common 70: which question answers which.": "按常见 70 问列：哪道题回答哪一问",
+    "With --covers: one of the common 70, as in basics-13.": "配合 --covers：常见 70 问里的一问，例如 basics-13",
+    "By the common 70: what answers each, or what a whole answer to ID holds.": (
+        "按常见 70 问列：每一问有几点、缺哪点；后面写上编号，就看那一问完整的答案"
+    ),
     "Words in either language.": "中文或英文的词",
     "Lines at most; --json prints all.": "最多列几行；--json 全部列出",
     "Only terms that hold this.": "只列含有这些字的术语",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from inspect import signature
@@ -14,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from quizkit.bank.reader import Bank
 from quizkit.cli.app import app
+from quizkit.errors import UsageError
 from quizkit.paths import QUESTIONS
 from quizkit.words import Lang
 
@@ -170,10 +172,47 @@ def test_what_covers_the_common_70_as_json(home: Path):
         assert each["covered"] is (not open_parts)
 
 
-def test_every_one_of_the_common_70_is_listed(tmp_path: Path):
-    shown = read(tmp_path, "list", "--covers").stdout
+def test_every_one_of_the_common_70_is_listed_with_what_it_lacks(home: Path):
+    shown = read(home, "list", "--covers", "--topic", "pp").stdout
     for name in ("basics-4", "three-d-16", "deep-dive-8"):
-        assert f"{name} " in shown
+        assert f"\n{name} " in shown
+    whole = json.loads(read(home, "list", "--covers", "--topic", "pp", "--json").stdout)["common"]
+    for each in whole:
+        stated = sum(bool(part["questions"]) for part in each["parts"])
+        (line,) = re.findall(rf"^{each['id']} .*$", shown, re.MULTILINE)
+        assert f" {stated}/{len(each['parts'])} " in line
+    lacking = sum(not part["questions"] for each in whole for part in each["parts"])
+    assert " ".join(shown.split()).count("(none yet)") == lacking > 0
+    assert f"{sum(each['covered'] for each in whole)} of the common 70" in shown
+
+
+def test_one_of_the_common_70_is_shown_part_by_part(home: Path):
+    shown = read(home, "list", "--covers", "basics-13", "--topic", "hybrid").stdout
+    (row,) = json.loads(
+        read(home, "list", "--covers", "basics-13", "--topic", "hybrid", "--json").stdout
+    )["common"]
+    for part in row["parts"]:
+        name = part["id"].partition(".")[2]
+        (stated,) = re.findall(rf"^\.{name}  (?:.*\n)*?(?=\n\.|\Z)", shown, re.MULTILINE)
+        found = re.findall(r"^  (\w+/[\w-]+) ", stated, re.MULTILINE)
+        assert sorted(found) == sorted(part["questions"])
+    assert "quizkit demo hybrid-step" in shown
+    lacking = read(home, "list", "--covers", "basics-13", "--topic", "pp").stdout
+    assert re.search(r"^\.product .*\n(.+\n)*  \(none yet\)$", lacking, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--covers", "basic-13"), "None of the common 70 is called basic-13. Try: basics-13."),
+        (("basics-13",), "quizkit list has no use for basics-13."),
+    ],
+)
+def test_a_name_that_list_cannot_use_is_refused(home: Path, words: tuple[str, ...], said: str):
+    done = CliRunner().invoke(app, ["list", *words], env=NARROW | {"QUIZKIT_HOME": str(home)})
+    assert done.stdout == ""
+    assert isinstance(done.exception, UsageError)
+    assert said in str(done.exception)
 
 
 def test_a_term_stands_beside_its_other_name(tmp_path: Path):
@@ -194,8 +233,8 @@ def test_a_shown_proof_is_told_in_words_from_the_recorded_run(lang: str, said: s
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_what_covers_the_common_70_is_read_whole_on_a_narrow_screen(home: Path, lang: Lang):
-    shown = read(home, "list", "--covers", "--lang", lang).stdout
-    assert "  .copies " in shown
+    shown = read(home, "list", "--covers", "basics-1", "--lang", lang).stdout
+    assert ".copies " in shown
     assert " dp/who-holds-what" in shown
     said = "computes on its own data" if lang == "en" else "各算各的梯度"
     assert said.replace(" ", "") in "".join(shown.split())

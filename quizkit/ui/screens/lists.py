@@ -1,14 +1,12 @@
 """Many questions, a line each: kept light, as a search draws one while somebody waits."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text as Line
 
-from quizkit.bank.common import Covered
 from quizkit.bank.listed import Listed
 from quizkit.ui.text.inline import inline
 from quizkit.words import Lang, say
@@ -59,26 +57,6 @@ class Questions:
         return question.id, str(question.level), say(f"ui.kind_{kind}", self._lang)
 
 
-def coverage_table(found: Mapping[str, Covered], lang: Lang) -> RenderableType:
-    """Draw which questions of the bank answer which of the common 70, part by part."""
-    made = Table.grid(padding=(0, 2, 0, 0))
-    made.add_column(no_wrap=True)
-    made.add_column(overflow="fold")
-    for name, each in found.items():
-        made.add_row(Line(name, "bold"), _words(each.asked.ask[lang]))
-        for part, ids in each.parts.items():
-            made.add_row(f"  .{part}", _words(each.asked.parts[part][lang]))
-            answered = "  ".join(ids) or say("bank.not_covered", lang)
-            made.add_row("", Line(answered, "dim"))
-    parts = [ids for each in found.values() for ids in each.parts.values()]
-    counts = {
-        "covered": sum(each.whole for each in found.values()),
-        "stated": sum(map(bool, parts)),
-        "parts": len(parts),
-    }
-    return Group(made, Line(say("bank.covered", lang, **counts)))
-
-
 def _line(text: str) -> Line:
     """The beginning of a text, in one line."""
     line = inline(text.strip().split("\n")[0], plain=True)
@@ -94,8 +72,3 @@ def _cut(line: Line, columns: int) -> Line:
         line.rstrip()
         line.append("…")
     return line
-
-
-def _words(text: str) -> Line:
-    """A text whole, as one paragraph."""
-    return inline(" ".join(text.split()), plain=True)
