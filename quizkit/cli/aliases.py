@@ -69,6 +69,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "ddp-buckets": ("buckets", "bucket"),
     "deadlock": ("hang", "死锁"),
     "chunked-loss": ("linear-cross-entropy", "fused-linear-cross-entropy", "cut-cross-entropy"),
+    "elastic": ("elastic-training", "torchelastic", "弹性训练", "扩缩容", "缩容"),
     "expert-cuts": ("etp", "expert-tensor-parallel", "grouped-gemm"),
     "flash": ("flash-attention", "flash-attn", "flash-attention-2"),
     "formats": ("bf16", "fp16", "fp8", "e4m3"),
