@@ -95,6 +95,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "pipeline-interleaved": ("interleaved", "interleaved-1f1b", "virtual-pipeline", "vpp"),
     "pipeline-zero-bubble": ("zero-bubble", "zb-h1", "zb-h2", "zb"),
     "rebalance": ("load-balance", "load-balancing", "straggler", "负载均衡", "慢卡"),
+    "reshard": ("resharding", "dcp", "distributed-checkpoint", "load-time-resharding", "重新分片"),
     "ring-attention": ("ring", "context-parallel"),
     "ring-ulysses": ("usp", "2d-attention"),
     "placement": ("axis-order", "rank-order", "topology"),
