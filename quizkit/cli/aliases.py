@@ -67,6 +67,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "cp-layouts": ("zigzag", "striped"),
     "ddp": ("data-parallel-by-hand", "数据并行"),
     "ddp-buckets": ("buckets", "bucket"),
+    "data-state": ("resumable-loader", "stateful-dataloader", "shuffle-buffer", "数据恢复"),
     "deadlock": ("hang", "死锁"),
     "chunked-loss": ("linear-cross-entropy", "fused-linear-cross-entropy", "cut-cross-entropy"),
     "elastic": ("elastic-training", "torchelastic", "弹性训练", "扩缩容", "缩容"),
