@@ -79,6 +79,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "hybrid-step": ("3d-step", "whole-step", "整步"),
     "kv-cache": ("kv",),
     "loss-scale": ("loss-scaling", "grad-scaler"),
+    "monitor": ("monitoring", "alarms", "straggler-detection", "监控", "报警"),
     "mesh": ("device-mesh", "process-groups", "通信组"),
     "model-states": ("zero", "zero-1", "zero-2", "zero-3", "deepspeed"),
     "moe": ("mixture-of-experts", "expert-parallel", "ep", "专家并行"),
