@@ -90,7 +90,8 @@ def work(me, job, board, members, number, trouble):
             gradient = x.T @ (x @ weights - y)
             board[me, LAST] += all(board[each, ENTERED] > turn for each in members if each != me)
             board[me, ENTERED] = turn + 1
-            group.allreduce([gradient]).wait(timedelta(seconds=job.patience))
+            summing = group.allreduce([gradient])  # pyright: ignore
+            summing.wait(timedelta(seconds=job.patience))
             momentum = KEEP * momentum + gradient / job.inputs[turn].shape[:2].numel()
             weights = weights - RATE * momentum
             board[me, DONE] = turn + 1
