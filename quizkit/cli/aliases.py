@@ -98,6 +98,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "pipeline-zero-bubble": ("zero-bubble", "zb-h1", "zb-h2", "zb"),
     "rebalance": ("load-balance", "load-balancing", "straggler", "负载均衡", "慢卡"),
     "reshard": ("resharding", "dcp", "distributed-checkpoint", "load-time-resharding", "重新分片"),
+    "resize-policy": ("hysteresis", "flapping", "shrink-or-wait", "autoscaling", "伸缩策略"),
     "ring-attention": ("ring", "context-parallel"),
     "ring-ulysses": ("usp", "2d-attention"),
     "placement": ("axis-order", "rank-order", "topology"),
