@@ -22,14 +22,14 @@ Watch
     equal_no_place (shared, count)     of such rows if epochs and cursors are not saved
     lost_no_rest (shared, tokens)      never read if the run resumes without the rest
     lost_no_buffer (shared, tokens)    never read if the run resumes without the buffer
-    saved_bytes (shared, bytes)        of the state at the stop, as JSON
-    skipped (shared, count)            of documents drawn again to come to the stop, without a state
+    place_bytes (shared, bytes)        of the state at the stop, as JSON
+    drawn_again (shared, count)        of documents drawn to come to the stop without a state
     tokens_read (tokens)               that this rank fetched, of its own rows
     never_read (shared, rows)          of the global order, by no replica of the resumed run
     read_again (shared, rows)          of the global order, more than once in the resumed run
     passes_large (shared, ratio)       of tokens drawn from the largest source to its own
     passes_small (shared, ratio)       of tokens drawn from the smallest source to its own
-    step_output_error (shared, difference)  largest one of any output from one process
+    out_error (shared, difference)     largest one of any output from one process
     grad_error (shared, difference)    largest one of any gradient from one process
     loss (shared, loss)                of the last step's rows, before its update
     loss_held (shared, loss)           of held-out rows, before the last step's update
@@ -287,14 +287,14 @@ def main(
         "cuts_equal": shared(counted(equal.pop("none"))),
         **{f"equal_no_{part}": shared(counted(count)) for part, count in equal.items()},
         **{f"lost_no_{part}": shared(counted(lost[part])) for part in ("rest", "buffer")},
-        "saved_bytes": shared(counted(len(states[cut]))),
-        "skipped": shared(counted(drawn[cut])),
+        "place_bytes": shared(counted(len(states[cut]))),
+        "drawn_again": shared(counted(drawn[cut])),
         "tokens_read": counted(sum(now.tokens.numel() for now in seen if now.rows)),
         "never_read": shared(counted(int((times == 0).sum()))),
         "read_again": shared(counted(int((times > tp).sum()))),
         "passes_large": shared(counted(passes[0])),
         "passes_small": shared(counted(passes[1])),
-        "step_output_error": shared(compared(everyone(output).max().item())),
+        "out_error": shared(compared(everyone(output).max().item())),
         "grad_error": shared(compared(everyone(gradient).max().item())),
         "loss": shared(compared(losses[-1])),
         "loss_held": shared(compared(held[-1])),

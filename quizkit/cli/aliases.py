@@ -89,6 +89,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "nan-hunt": ("nan",),
     "master-weights": ("主权重",),
     "online-softmax": ("softmax",),
+    "packing": ("first-fit", "sequence-packing", "打包"),
     "paged-cache": ("paged-attention", "vllm"),
     "pipeline": ("1f1b", "gpipe", "流水线"),
     "pipeline-async": ("pipedream",),
@@ -108,7 +109,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "sync-batchnorm": ("sync-bn", "batchnorm"),
     "tensor-parallel": ("megatron", "张量并行"),
     "ulysses": ("deepspeed-ulysses",),
-    "varlen": ("packing", "cu-seqlens"),
+    "varlen": ("cu-seqlens",),
     "window-attention": ("sliding-window", "swa"),
     "zero-steps": ("sharded-optimizer", "zero-redundancy-optimizer", "zero-1-optimizer"),
 }

@@ -45,14 +45,14 @@ def test_every_row_is_a_place_to_stop_and_each_is_read_once(
         for rank in range(ranks)
     ]
     assert measured["tokens_read"] == [7 * rows for rows in mine]
-    assert measured["step_output_error"] < 1e-12
+    assert measured["out_error"] < 1e-12
     assert measured["grad_error"] < 1e-12
 
 
 def test_the_order_and_the_curve_do_not_know_how_many_ranks_there_are(run: Run) -> None:
     one, *others = (run(ranks)["metrics"] for ranks in (1, 2, 3, 4, 8))
     for other in others:
-        for name in ("saved_bytes", "skipped", "lost_no_rest", "lost_no_buffer"):
+        for name in ("place_bytes", "drawn_again", "lost_no_rest", "lost_no_buffer"):
             assert other[name] == one[name]
         for name in ("loss", "loss_held"):
             assert other[name] == pytest.approx(one[name], rel=1e-12)
@@ -79,16 +79,16 @@ def test_a_lost_buffer_loses_what_was_in_it(run: Run) -> None:
 
 def test_at_the_front_there_is_nothing_to_lose(run: Run) -> None:
     measured = run(2, stop=0)["metrics"]
-    assert measured["skipped"] == measured["lost_no_rest"] == measured["lost_no_buffer"] == 0
+    assert measured["drawn_again"] == measured["lost_no_rest"] == measured["lost_no_buffer"] == 0
 
 
 def test_the_longer_a_run_the_more_is_drawn_again_and_the_state_stays_small(run: Run) -> None:
     each = [run(1, steps=16, stop=stop, large=300)["metrics"] for stop in (1, 4, 16)]
-    drawn = [one["skipped"] for one in each]
+    drawn = [one["drawn_again"] for one in each]
     assert drawn[0] < drawn[1] < drawn[2]
     mean = sum(LENGTHS) / len(LENGTHS)
     assert drawn[2] == pytest.approx(16 * 8 * 12 / mean, rel=0.1)
-    assert max(one["saved_bytes"] for one in each) < 250
+    assert max(one["place_bytes"] for one in each) < 250
 
 
 @pytest.mark.parametrize("power", [1.0, 0.5, 0.3, 0.0])
