@@ -105,6 +105,10 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "placement": ("axis-order", "rank-order", "topology"),
     "rope-context": ("rope",),
     "sequence-parallel": ("sp", "序列并行"),
+    "silent-error": (
+        *("sdc", "silent-data-corruption", "bit-flip", "checksum"),
+        *("静默错误", "静默数据错误", "比特翻转", "校验和"),
+    ),
     "step-profile": ("profile", "profiler"),
     "sync-batchnorm": ("sync-bn", "batchnorm"),
     "tensor-parallel": ("megatron", "张量并行"),
