@@ -109,11 +109,13 @@ DEMOS: Mapping[str, Sequence[str]] = {
         *("sdc", "silent-data-corruption", "bit-flip", "checksum"),
         *("静默错误", "静默数据错误", "比特翻转", "校验和"),
     ),
+    "serving-layout": ("checkpoint-conversion", "megatron-to-hf", "fused-qkv", "权重转换"),
     "step-profile": ("profile", "profiler"),
     "sync-batchnorm": ("sync-bn", "batchnorm"),
     "tensor-parallel": ("megatron", "张量并行"),
     "ulysses": ("deepspeed-ulysses",),
     "varlen": ("cu-seqlens",),
+    "whole-activations": ("interpretability", "hooks", "linear-probe", "可解释性", "探针"),
     "window-attention": ("sliding-window", "swa"),
     "zero-steps": ("sharded-optimizer", "zero-redundancy-optimizer", "zero-1-optimizer"),
 }
