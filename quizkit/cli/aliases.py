@@ -69,6 +69,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     "ddp-buckets": ("buckets", "bucket"),
     "data-state": ("resumable-loader", "stateful-dataloader", "shuffle-buffer", "数据恢复"),
     "deadlock": ("hang", "死锁"),
+    "checkpoint-async": ("async-save", "async-checkpoint"),
     "chunked-loss": ("linear-cross-entropy", "fused-linear-cross-entropy", "cut-cross-entropy"),
     "elastic": ("elastic-training", "torchelastic", "弹性训练", "扩缩容", "缩容"),
     "expert-cuts": ("etp", "expert-tensor-parallel", "grouped-gemm"),
