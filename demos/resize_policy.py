@@ -182,6 +182,7 @@ def main(
     away: int = 68,  # ticks of a single loss, for what waiting and shrinking lose
     until: int = 800,  # ticks of the trace
     seed: int = 0,  # seed of the losses
+    only: str = "all",  # the rule whose timeline is kept: wait, eager, steady or patient
 ) -> Metrics:
     """The same losses under four rules; and where waiting and shrinking cost the same."""
     n = ranks()
@@ -203,6 +204,8 @@ def main(
         "patient": Rule(patience=even, stay=stay),
     }
     rng = Random(seed)  # noqa: S311
+    if only not in ("all", *rules):
+        refuse(f"no rule is called {only}: take {', '.join(rules)} or all")
     trace = losses(n, until, rng, every, repair, flaps, up, down)
     seen = {way: walk(trace, rule, job, until) for way, rule in rules.items()}
 
@@ -218,7 +221,8 @@ def main(
             if lost < now
         ]
         check("who is let in has stayed", min(backs, default=inf), ">=", rules[way].stay)
-        show(way, each.spans)
+        if only in ("all", way):
+            show(way, each.spans)
 
     lines = {"waiting": {}, "shrinking": {}}
     for ticks in range(1, int(even) + 2 * slow + 2):

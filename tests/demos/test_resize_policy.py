@@ -80,6 +80,14 @@ def test_the_longer_the_stay_the_fewer_resizes(run: Run) -> None:
     assert resizes[-1] == 2
 
 
+def test_one_timeline_of_four(run: Run) -> None:
+    def rules(**args: Any) -> set[str]:
+        return {each["schedule"] for each in run(4, **args)["timeline"]["events"]}
+
+    assert rules() == set(RULES)
+    assert rules(only="eager") == {"eager"}
+
+
 def test_below_the_least_a_job_waits(run: Run) -> None:
     measured = run(4, every=0, least=4)["metrics"]
     assert {measured[f"resizes_{rule}"] for rule in RULES} == {0}
@@ -113,6 +121,7 @@ def test_a_rule_without_a_stay_is_as_eager_as_any(run: Run) -> None:
         (4, {"up": 0}, "start at 1"),
         (4, {"every": -1}, "starts at 0"),
         (4, {"until": 0}, "1 to 5000"),
+        (4, {"only": "never"}, "steady, patient or all"),
     ],
 )
 def test_what_cannot_be_run_is_refused(
