@@ -113,6 +113,7 @@ DEMOS: Mapping[str, Sequence[str]] = {
     ),
     "serving-layout": ("checkpoint-conversion", "megatron-to-hf", "fused-qkv", "权重转换"),
     "step-profile": ("profile", "profiler"),
+    "step-report": ("mfu-report", "performance-report", "busbw"),
     "sync-batchnorm": ("sync-bn", "batchnorm"),
     "tensor-parallel": ("megatron", "张量并行"),
     "ulysses": ("deepspeed-ulysses",),
