@@ -28,7 +28,7 @@ Watch
     samples_twice (shared, count)  of reads of a sample that had been read in this epoch already
     samples_never (shared, count)  of samples that nobody read in this epoch
     slice_bytes (bytes)            of both moments that lie on this rank, all ranks there; fp64
-    weight_bytes (shared, bytes)   of all weights, which every member has; fp64
+    weights_whole (shared, bytes)  of all weights, which every member has; fp64
     carried_leave (bytes, sent)    by this rank as ranks leave: slices of moments
     carried_join (bytes, sent)     by this rank as they come back: slices; to who joins, weights
                                    and progress too
@@ -283,7 +283,7 @@ def main(
         "samples_twice": shared(counted(int((reads - 1).clamp(min=0).sum()))),
         "samples_never": shared(counted(int((reads == 0).sum()))),
         "slice_bytes": counted(slice_bytes),
-        "weight_bytes": shared(counted(start.nbytes)),
+        "weights_whole": shared(counted(start.nbytes)),
         "carried_leave": counted(carried[1].sent_bytes),
         "carried_join": counted(carried[2].sent_bytes),
         "read_slices": counted(sliced),

@@ -53,7 +53,7 @@ def test_what_moves_and_what_stays(run: Run, ranks: int, args: dict[str, Any]) -
     assert (measured["samples_twice"], measured["samples_never"]) == (0, 0)
     assert measured["batch_full"] == asked["batch"]
     numbers = 7 * asked["hidden"]
-    assert measured["weight_bytes"] == 8 * numbers
+    assert measured["weights_whole"] == 8 * numbers
     assert measured["slice_bytes"] == [
         16 * len(each) for each in slices(numbers, everybody).values()
     ]
