@@ -17,20 +17,20 @@ The trick
 
 Watch
     alarm_step (shared, index)        step, from 0, at whose end the alarm came, -1 if none did
-    steps_late (shared, steps)        from the one with the flip to the alarm, -1 if none
     steps_redone (shared, steps)      thrown away and run again after the alarm
     blamed (shared, rank)             whom the vote names, -1 if nobody
-    blamed_tensor (shared, index)     of the model's tensors, the first one whose sums differ, or -1
     tensors_apart (shared, tensors)   weights and moments whose sums differ at the alarm
     false_alarms (shared, count)      sums differ though no bit does
     misses (shared, count)            sums agree though bits differ
     exchanges (shared, count)         of checksums in the run
+    caught_weight (shared, yes/no)    1 if checksums alone raise an alarm when a weight is hit
+    caught_sum (shared, yes/no)       the same, when the summed gradient is hit on one rank
+    caught_gradient (shared, yes/no)  the same, when one rank's own gradient is hit before the sum
+    caught_sample (shared, yes/no)    the same, when there is no flip but a bad sample
     sums_bytes (bytes, sent)          by this rank for checksums, in the run
     twice_bytes (bytes, sent)         by this rank to compare gradients that are computed twice
     reduced_bytes (bytes, sent)       by this rank to sum gradients, in the run
     backwards (count)                 gradients that this rank computed in the run
-    loss_flipped (shared, loss)       in the last step, when nobody acts
-    loss_clean (shared, loss)         in the last step, without the flip
     loss_moved (shared, ratio)        largest change of a step's loss by the flip, nobody acts
     loss_wobble (shared, ratio)       median change of the loss from a step to the next, no flip
     jump (shared, ratio)              largest loss from the bad step on, over the one before it
@@ -225,8 +225,9 @@ def main(
     like = {"dtype": torch.float64, "device": device()}
     model = [p.detach() for _ in range(depth) for p in Layer(width, width, **like).parameters()]
     data = [torch.randn(steps, n, 4, width, **like) for _ in range(2)]
-    if where == "sample":
-        data[1][step, culprit] *= 1000
+    spoilt = [data[0], data[1].clone()]
+    spoilt[1][step, culprit] *= 1000
+    honest, data = data, spoilt if where == "sample" else data
 
     def start(kind):
         return [row.to(kind) * keep for keep in (1, 0, 0) for row in model]
@@ -246,14 +247,19 @@ def main(
 
     came, _, blamed, apart = heeded.alarms[0] if heeded.alarms else (-1, 0, [], [])
     named = blamed[0] if len(blamed) == 1 else -1
-    late = came - step if heeded.alarms else -1
     checks = [*left.truth, *heeded.truth]
     strays = [abs_gap(left, clean) if rank() != culprit else 0.0, abs_gap(heeded, clean)]
     bystander, mended = everyone(strays).amax(0).tolist()
     before, then = list(clean.losses.values()), list(left.losses.values())
     moved = max(abs(b - a) / a for a, b in zip(before, then, strict=True))
     wobble = median(abs(b - a) / a for a, b in pairwise(before)) if steps > 1 else 0.0
-    ground = before[max(step - 1, 0)]
+    jumps = [max(each.losses[at] for at in range(step, steps)) for each in (left, again)]
+    jumps = [each / before[max(step - 1, 0)] for each in jumps]
+
+    def caught(place):
+        sums = SimpleNamespace(every=plan.every, save=plan.save, twice=0)
+        mine = spoilt if place == "sample" else honest
+        return shared(counted(int(train(start(kind), mine, steps, sums, flip(place)).alarms != [])))
 
     held = where == "weight" and n > 1  # what hits moments or a sum may be rounded away again
     doubled = where == "gradient" and twice > 0 and step % twice == 0
@@ -282,26 +288,24 @@ def main(
     picture("curve", "mean loss of the ranks", series=series, x="step", y="loss")
     return {
         "alarm_step": shared(counted(came)),
-        "steps_late": shared(counted(late)),
         "steps_redone": shared(counted(heeded.redone)),
         "blamed": shared(counted(named)),
-        "blamed_tensor": shared(counted(apart[0] % len(model) if apart else -1)),
         "tensors_apart": shared(counted(len(apart))),
         "false_alarms": shared(counted(sum(b > a for a, b in checks))),
         "misses": shared(counted(sum(a > b for a, b in checks))),
         "exchanges": shared(counted(len(heeded.truth))),
+        "caught_weight": caught("weight"),
+        "caught_sum": caught("sum"),
+        "caught_gradient": caught("gradient"),
+        "caught_sample": caught("sample"),
         "sums_bytes": counted(heeded.sums),
         "twice_bytes": counted(heeded.twice),
         "reduced_bytes": counted(heeded.reduced),
         "backwards": counted(heeded.own),
-        "loss_flipped": shared(compared(then[-1], floor=0.0)),
-        "loss_clean": shared(compared(before[-1], floor=0.0)),
         "loss_moved": shared(compared(moved, floor=0.0)),
         "loss_wobble": shared(compared(wobble)),
-        "jump": shared(compared(max(then[step:]) / ground)),
-        "jump_replayed": shared(
-            compared(max(again.losses[at] for at in range(step, steps)) / ground)
-        ),
+        "jump": shared(compared(jumps[0])),
+        "jump_replayed": shared(compared(jumps[1])),
         "apart_bystander": shared(compared(bystander, floor=0.0)),
         "apart_mended": shared(compared(mended, floor=0.0)),
         "step_gap": shared(compared(gap)),
@@ -331,12 +335,8 @@ def abs_gap(one, other):
 
 def differ(state):
     """Whether any bit differs between ranks: what the sums are held against."""
-    return any(
-        (bits(each) != bits(first)).any().item()
-        for t in state
-        for first, *rest in [all_gather(t)]
-        for each in rest
-    )
+    first, *rest = all_gather(torch.cat([bits(each).flatten().long() for each in state]))
+    return any((each != first).any().item() for each in rest)
 
 
 def from_one_process(state, data, seen):
