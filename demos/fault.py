@@ -265,7 +265,7 @@ def main(
     check("a slow rank raises no alarm", alarms, "==", 0)
     check("a slow rank comes last", often_last, "==", culprit)
     check("weights equal one process", off, "<", 1e-12)
-    drawing(runs[drawn], n, every)
+    drawing(runs[drawn], n, every, steps)
     return {
         "heard_killed": shared(counted(words["killed"].count(CLOSED))),
         "late_killed": shared(counted(words["killed"].count(LATE))),
@@ -302,7 +302,7 @@ def alone(inputs, targets, width):
     return weights
 
 
-def drawing(made, n, every):
+def drawing(made, n, every, steps):
     """Each rank's last calls, the one that never ended too; and its first after the restart."""
     agent = here()
     said = {0: "", CLOSED: " connection closed", LATE: " timed out"}
@@ -318,8 +318,8 @@ def drawing(made, n, every):
                     clock.spend(1, f"saved.{call + 1}")
         with virtual_clock("after the restart") as clock:
             clock.spend(1, f"loaded.{made.again.resumed}")
-            for call in range(2):
-                clock.spend(1, f"sum.{made.again.resumed + call + 1}")
+            for call in range(made.again.resumed, min(made.again.resumed + 4, steps)):
+                clock.spend(1, f"sum.{call + 1}")
     settle(agent)
 
 

@@ -59,7 +59,7 @@ def test_the_log_ends_where_each_rank_did(run: Run, drawn: str) -> None:
     last = {each["rank"]: each["name"] for each in events if each["schedule"] == "the last calls"}
     assert last == {0: f"sum.15 {word}", 1: "sum.14", 2: f"sum.15 {word}", 3: f"sum.15 {word}"}
     after = [e["name"] for e in events if e["schedule"] == "after the restart" and e["rank"] == 1]
-    assert after == ["loaded.12", "sum.13", "sum.14"]
+    assert after == ["loaded.12", "sum.13", "sum.14", "sum.15", "sum.16"]
 
 
 @pytest.mark.parametrize(
