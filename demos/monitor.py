@@ -169,43 +169,6 @@ def update(model, row):
         weight.data -= RATE * part.view_as(weight)
 
 
-def day(data, seed, noise, fault, culprit, onset, times):
-    """What each rank will do in each step, and how long it takes; from the onset on, a fault."""
-    inputs, targets = data
-    steps, n, most = inputs.shape[0], ranks(), inputs.shape[2] // 4
-    chance = torch.Generator().manual_seed(seed)
-    about = 1 + noise * torch.randn(3, steps, n, generator=chance).clamp(-4, 4)
-    stumbles = torch.rand(steps, n, generator=chance) < noise / 2  # for no reason, no two in a row
-    fewer = torch.randint(most // 5 + 1, (steps, n), generator=chance)
-    work = []
-    for now in range(steps):
-        ill, first, every = now >= onset, now == onset, []
-        transfer = 2 * about[0, now, 0].item() * (times if ill and fault == "network" else 1)
-        for r in range(n):
-            has = fault if ill and r == culprit else ""
-            tokens = int((most - fewer[now, r].item()) * (times if has == "long" else 1))
-            compute = 0.3 * tokens * about[1, now, r].item() * (times if has == "slow" else 1)
-            waits = 0.5 * about[2, now, r].item() + 3 * (times - 1) * (has == "stall")
-            if stumbles[now, r] and not (now and stumbles[now - 1, r]):
-                waits += 3
-            batch = [inputs[now, r, :tokens].clone(), targets[now, r, :tokens]]
-            if first and has in ("spike", "nan"):
-                batch[0] *= 30 if has == "spike" else torch.inf
-            every.append(
-                SimpleNamespace(
-                    data=round(waits, 2),
-                    compute=round(compute, 2) + 60 * (has == "hang" and first),
-                    transfer=round(transfer, 2) * (n > 1),
-                    tokens=tokens,
-                    batch=batch,
-                    leaks=has == "leak",
-                    flips=has == "drift" and first,
-                )
-            )
-        work.append(every)
-    return work
-
-
 def main(
     fault: Literal[
         "each", "none", "slow", "long", "stall", "network", "leak", "spike", "nan", "drift", "hang"
@@ -301,6 +264,48 @@ def main(
         "skipped": shared(counted(mine.skipped)),
         "weights_error": compared(max(errors)),
     }
+
+
+def day(data, seed, noise, fault, culprit, onset, times):
+    """What each rank will do in each step, and how long it takes; from the onset on, a fault."""
+    inputs, targets = data
+    steps, n, most = inputs.shape[0], ranks(), inputs.shape[2] // 4
+    chance = torch.Generator().manual_seed(seed)
+    about = 1 + noise * torch.randn(3, steps, n, generator=chance).clamp(-4, 4)
+    stumbles = torch.rand(steps, n, generator=chance) < noise / 2  # for no reason, no two in a row
+    fewer = torch.randint(most // 5 + 1, (steps, n), generator=chance)
+    work = []
+    for now in range(steps):
+        ill, first, every = now >= onset, now == onset, []
+        transfer = 2 * about[0, now, 0].item() * (times if ill and fault == "network" else 1)
+        for r in range(n):
+            has = fault if ill and r == culprit else ""
+            tokens = int((most - fewer[now, r].item()) * (times if has == "long" else 1))
+            compute = 0.3 * tokens * about[1, now, r].item() * (times if has == "slow" else 1)
+            waits = 0.5 * about[2, now, r].item() + 3 * (times - 1) * (has == "stall")
+            if stumbles[now, r] and not (now and stumbles[now - 1, r]):
+                waits += 3
+            batch = [inputs[now, r, :tokens].clone(), targets[now, r, :tokens]]
+            if first and has in ("spike", "nan"):
+                batch[0] *= 30 if has == "spike" else torch.inf
+            every.append(
+                SimpleNamespace(
+                    data=eighths(waits),
+                    compute=eighths(compute) + 60 * (has == "hang" and first),
+                    transfer=eighths(transfer) * (n > 1),
+                    tokens=tokens,
+                    batch=batch,
+                    leaks=has == "leak",
+                    flips=has == "drift" and first,
+                )
+            )
+        work.append(every)
+    return work
+
+
+def eighths(ticks):
+    """So that sums of times come out even."""
+    return round(8 * ticks) / 8
 
 
 def alone(start, work):
