@@ -13,15 +13,15 @@ The trick
     tried here.
 
 Watch
-    kills (shared, count)           savers that a SIGKILL ended, each at a point of its own
-    found_previous (shared, count)  restarts after a kill that found the checkpoint before
-    found_new (shared, count)       restarts after a kill that found the checkpoint being saved
-    found_none (shared, count)      restarts after a kill that found none that is whole
-    steps_again (shared, steps)     done twice, in all restarts
-    file_bytes (bytes)              of this rank's shard, as written
-    same_killed (shared, yes/no)    whether the run that lives through all kills ends equal to the
-                                    uninterrupted one, bit by bit
-    same_dcp (shared, yes/no)       whether what torch's own DCP saves and loads equals the shards
+    kills (shared, count)             savers that a SIGKILL ended, each at a point of its own
+    found_previous (shared, count)    restarts after a kill that found the checkpoint before
+    found_new (shared, count)         restarts after a kill that found the checkpoint being saved
+    found_none (shared, count)        restarts after a kill that found none that is whole
+    steps_again (shared, steps)       done twice, in all restarts
+    file_bytes (bytes)                of this rank's shard, as written
+    same_after_kills (shared, yes/no) whether the run that lives through all kills ends equal to
+                                      the uninterrupted one, bit by bit
+    same_dcp (shared, yes/no)         whether what torch's own DCP saves and loads equals the shards
 
 Run
     quizkit demo checkpoint --gpus 4
@@ -172,7 +172,7 @@ def main(
         **{f"found_{outcome}": shared(counted(many)) for outcome, many in found.items()},
         "steps_again": shared(counted(again)),
         "file_bytes": counted(len(packed(state))),
-        "same_killed": shared(identical(same)),
+        "same_after_kills": shared(identical(same)),
         "same_dcp": shared(identical(same_dcp)),
     }
 

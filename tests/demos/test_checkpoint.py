@@ -34,7 +34,7 @@ def test_every_kill_leaves_the_previous_checkpoint_or_the_new_one(run: Run, rank
     assert measured["found_new"] == 2
     assert measured["found_previous"] == measured["kills"] - 2
     assert measured["steps_again"] == measured["found_previous"]
-    assert measured["same_killed"]
+    assert measured["same_after_kills"]
     assert measured["same_dcp"]
 
 
