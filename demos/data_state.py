@@ -15,8 +15,7 @@ The trick
 
 Watch
     rows_in_all (shared, rows)         of the run, in the global order
-    cuts_equal (shared, count)         of rows at which a restored chain gives the same tail: all
-                                       rows to come, the next 64 of a long run
+    cuts_equal (shared, count)         of stops that give the same tail, of 64 rows at most
     equal_no_rest (shared, count)      of such rows if the rest of a document is not saved
     equal_no_buffer (shared, count)    of such rows if the shuffle buffer is not saved
     equal_no_draws (shared, count)     of such rows if the number of draws is not saved
@@ -255,6 +254,7 @@ def main(
     train(seen, loader, weights, stop, plan, replica, replicas)
     state = loader.state  # saved with the weights, one for all ranks
     loader = Loader(Chain(plan, json.loads(state)), ahead)
+    check("it goes on where it stopped", json.loads(loader.state)["row"], "==", cut)
     train(seen, loader, weights, steps - stop, plan, replica, after)
 
     reads = torch.zeros(2, total, dtype=torch.float64, device=device())
@@ -383,7 +383,7 @@ BREAKS = {
         '    for _ in range(json.loads(state)["row"] // replicas * after):\n'
         "        next(past)\n"
         "    loader = Loader(past, ahead)",
-        expect="each row is read by one replica",
+        expect="it goes on where it stopped",
         ranks=3,
         source="each rank saves the rows it has had and skips as many of its own",
     ),
