@@ -177,34 +177,20 @@ def train(seen, loader, weights, steps, plan, replica, replicas):
 
 
 def main(
-    tp: int = 0,
-    batch: int = 8,
-    steps: int = 6,
-    stop: int = 3,
-    after: int = 0,
-    window: int = 12,
-    room: int = 6,
-    ahead: int = 2,
-    large: int = 90,
-    middle: int = 30,
-    small: int = 10,
-    power: float = 0.5,
+    tp: int = 0,  # ranks of one replica, all reading its rows; 0: 2 if ranks are even, else 1
+    batch: int = 8,  # rows of a step, all replicas together
+    steps: int = 6,  # of the whole run
+    stop: int = 3,  # steps before the run is stopped and resumed
+    after: int = 0,  # replicas that go on after the stop; 0 for half of them, rounded up
+    window: int = 12,  # tokens of a row
+    room: int = 6,  # documents in the shuffle buffer; 1 shuffles nothing
+    ahead: int = 2,  # rows that a loader makes ahead of the training step
+    large: int = 90,  # documents of the largest source
+    middle: int = 30,  # documents of the middle source
+    small: int = 10,  # documents of the smallest source
+    power: float = 0.5,  # a source gets its tokens to this power; 1: in proportion, 0: equally
 ) -> Metrics:
-    """Save at every row and go on; train, stop, and go on with fewer replicas.
-
-    tp: ranks of one replica, which read the same rows; 0 for 2 if the ranks are even, else 1
-    batch: rows of a step, all replicas together
-    steps: of the whole run
-    stop: steps before the run is stopped and resumed
-    after: replicas that go on after the stop; 0 for half of them, rounded up
-    window: tokens of a row
-    room: documents in the shuffle buffer; 1 shuffles nothing
-    ahead: rows that a loader makes ahead of the training step
-    large: documents of the largest source
-    middle: documents of the middle source
-    small: documents of the smallest source
-    power: a source's share goes as its tokens to this power; 1 is in proportion, 0 is equal
-    """
+    """Save at every row and go on; train, stop, and go on with fewer replicas."""
     n, me = ranks(), rank()
     tp = tp or 2 - n % 2
     if tp < 1 or n % tp:

@@ -34,7 +34,7 @@ Watch
     loss_own (loss)               of this rank's samples, in the last step of the shown run
     norm_own (norm)               of this rank's gradient before the sum, in the last step
     norm_sum (shared, norm)       of the gradient that is used, in the last step
-    skipped (shared, steps)       skipped by all ranks of the shown run, as the sum is not finite
+    steps_skipped (shared, steps) skipped by all ranks of the shown run, as the sum is not finite
     weights_error (difference)    largest one from one process, all runs with equal weights on ranks
 
 Run
@@ -261,7 +261,7 @@ def main(
         "loss_own": counted(seen.loss[-1, me]),
         "norm_own": counted(seen.norm[-1, me]),
         "norm_sum": shared(counted(mine.total.norm())),
-        "skipped": shared(counted(mine.skipped)),
+        "steps_skipped": shared(counted(mine.skipped)),
         "weights_error": compared(max(errors)),
     }
 

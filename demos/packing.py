@@ -122,24 +122,15 @@ def losses(weights, ids):
 
 
 def main(
-    lengths: str = "",
-    documents: int = 96,
-    median: int = 24,
-    spread: float = 1.0,
-    window: int = 128,
-    budget: int = 256,
-    vocabulary: int = 128_256,
+    lengths: str = "",  # of documents, as in 9,7,4; empty for log-normal ones, at most the window
+    documents: int = 96,  # how many log-normal lengths are drawn
+    median: int = 24,  # of log-normal lengths
+    spread: float = 1.0,  # of log-normal lengths, the standard deviation of their logarithm
+    window: int = 128,  # tokens of a row
+    budget: int = 256,  # slots that a batch may have, rows x longest
+    vocabulary: int = 128_256,  # ids that there are
 ) -> Metrics:
-    """Lay the same documents out in every way; count what is real, compare gradients.
-
-    lengths: of documents, as in 9,7,4; empty for log-normal ones, at most the window
-    documents: how many log-normal lengths are drawn
-    median: of log-normal lengths
-    spread: of log-normal lengths, the standard deviation of their logarithm
-    window: tokens of a row
-    budget: slots that a batch may have, rows x longest
-    vocabulary: ids that there are
-    """
+    """Lay the same documents out in every way; count what is real, compare gradients."""
     given = [int(each) for each in lengths.split(",")] if lengths else []
     if not (2 <= window <= 4096 and window <= budget and 1 <= documents <= 1024):
         refuse(f"window lies in 2 to 4096, documents in 1 to 1024, budget starts at {window}")

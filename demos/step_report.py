@@ -20,7 +20,7 @@ Watch
     flops_again (FLOPs, step)          that recomputing all layers adds on this rank
     flops_model (shared, FLOPs, step)  6 x weights x tokens, all ranks
     open_flights (collectives)         launched and not waited for when the clock was read
-    kept_bytes (bytes)                 at most for backward, in a step
+    kept_for_backward (bytes)          at most for backward, in a step
     drawn_mfu (shared, ratio)          model FLOPs counted, over --seconds, ranks and --peak
     drawn_hfu (shared, ratio)          the same with all layers recomputed and counted
     measured_step (seconds)            median of the steps, on this machine
@@ -206,7 +206,7 @@ def main(
         "flops_again": counted(counts[True] - counts[False]),
         "flops_model": shared(computed(flops_model)),
         "open_flights": counted(max(each.still_open for each in done)),
-        "kept_bytes": counted(kept),
+        "kept_for_backward": counted(kept),
         "drawn_mfu": shared(counted(drawn[False])),
         "drawn_hfu": shared(counted(drawn[True])),
         "measured_step": clocked(step),

@@ -71,7 +71,7 @@ def test_a_norm_names_its_rank_before_the_sum(run: Run, fault: str) -> None:
     own = [float(norm) for norm in measured["norm_own"]]
     if fault == "nan":
         assert [norm != norm for norm in own] == [False, True, False, False]
-        assert measured["skipped"] == 1
+        assert measured["steps_skipped"] == 1
     else:
         assert own[1] > 50 * max(own[0], own[2], own[3])
         assert measured["norm_sum"] > 50 * own[0]

@@ -36,7 +36,7 @@ def test_flops_and_shares(run: Run, ranks: int, layers: int, width: int, tokens:
 
 def test_recomputing_keeps_less_and_no_more_mfu(run: Run) -> None:
     plain, again = (run(2, recompute=each)["metrics"] for each in (False, True))
-    assert again["kept_bytes"][0] < plain["kept_bytes"][0]
+    assert again["kept_for_backward"][0] < plain["kept_for_backward"][0]
     assert again["drawn_mfu"] == plain["drawn_mfu"]
 
 
