@@ -11,8 +11,8 @@ The trick
     rank count what it enters, where the agent can read it: the one with the smallest count is it.
     A slow rank misses nothing; it is the one that comes last, again and again.
 
-    Under NCCL the others do not get an error by themselves: they hang until a watchdog's time-out.
-    That is said by its documentation, nothing here has run it.
+    Under NCCL the others may get a remote error, or hang until PyTorch's watchdog times out. That
+    is said by the documentation of both, nothing here has run it.
 
     Steps since the last save are done twice. Started from that save with the same data, ranks reach
     the weights of a run without a failure, to the last bit.
