@@ -137,12 +137,13 @@ def test_a_group_that_reads_different_rows_is_wrong(run: Run, ranks: int) -> Non
 def test_rows_read_again_show_in_their_loss_and_not_in_that_of_others(run: Run) -> None:
     sources = {"large": 900, "middle": 300, "small": 100}
     args: dict[str, Any] = {"stop": 6, "tp": 1, "after": 2, **sources}
-    curve = [run(4, "cursor-per-rank", steps=k, **args)["metrics"] for k in range(1, 13)]
-    loss = [one["loss"] for one in curve]
-    held = [one["loss_held"] for one in curve]
-    assert max(loss[6:9]) < 0.85 < min(loss[:6] + loss[9:])
-    assert max(held[6:9]) - min(held[6:9]) < 0.03
-    assert ceil(100 * held[8]) >= ceil(100 * held[5])
+    ends = (6, 7, 9, 10)  # a run each, as long as the step it is asked of
+    curve = {k: run(4, "cursor-per-rank", steps=k, **args)["metrics"] for k in ends}
+    loss = {k: one["loss"] for k, one in curve.items()}
+    held = {k: one["loss_held"] for k, one in curve.items()}
+    assert max(loss[7], loss[9]) < 0.85 < min(loss[6], loss[10])
+    assert abs(held[7] - held[9]) < 0.03
+    assert ceil(100 * held[9]) >= ceil(100 * held[6])
 
 
 @pytest.mark.parametrize(

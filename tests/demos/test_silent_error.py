@@ -21,7 +21,7 @@ def late(step: int, every: int, steps: int) -> int:
     return min(-(-(step + 1) // every) * every, steps) - 1
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
+@pytest.mark.parametrize("ranks", [2, 3, 4])
 @pytest.mark.parametrize(("where", "many"), [("weight", 1), ("moment", 2), ("sum", 3)])
 def test_what_one_replica_has_alone_is_noticed(run: Run, ranks: int, where: str, many: int) -> None:
     report = run(ranks, where=where)
@@ -34,7 +34,7 @@ def test_what_one_replica_has_alone_is_noticed(run: Run, ranks: int, where: str,
     assert measured["misses"] == measured["false_alarms"] == 0
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
 @pytest.mark.parametrize("where", ["gradient", "sample"])
 def test_what_all_have_alike_is_not(run: Run, ranks: int, where: str) -> None:
     measured = run(ranks, where=where)["metrics"]
@@ -52,15 +52,14 @@ def test_one_rank_has_nobody_to_compare_with(run: Run, where: str) -> None:
     assert report["metrics"]["sums_bytes"] == [0]
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
-@pytest.mark.parametrize("where", ["none", "sample", "gradient"])
-def test_what_checksums_see(run: Run, ranks: int, where: str) -> None:
-    measured = run(ranks, where=where)["metrics"]
+@pytest.mark.parametrize("ranks", [1, 2, 8])
+def test_what_checksums_see(run: Run, ranks: int) -> None:
+    measured = run(ranks, where="none")["metrics"]
     assert measured["caught_weight"] == measured["caught_sum"] == (ranks > 1)
     assert measured["caught_gradient"] == measured["caught_sample"] == 0
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("ranks", [1, 2, 5])
 def test_computing_twice_finds_what_is_not_yet_added(run: Run, ranks: int) -> None:
     report = run(ranks, where="gradient", twice=2)
     assert report["verdict"] == "pass", report
