@@ -52,6 +52,7 @@ from torch.nn.functional import pad
 from torch.utils.flop_counter import FlopCounterMode
 
 TOPIC = "perf"
+VARIES = ("measured_peak", "measured_rate", "measured_mfu", "measured_exposed", "measured_busbw")
 WARM = 2  # steps before those that are measured
 
 
