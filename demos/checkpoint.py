@@ -107,7 +107,10 @@ def packed(state):
 
 def unpacked(data):
     """The state in bytes."""
-    return torch.load(BytesIO(data), map_location=device())
+    held = torch.load(BytesIO(data), map_location="cpu")
+    return {
+        name: part.to(device()) if torch.is_tensor(part) else part for name, part in held.items()
+    }
 
 
 def trained(state):
@@ -130,8 +133,8 @@ def main(
     if not 1 <= weights <= 100_000:
         refuse("weights lie in 1 to 100000")
     torch.manual_seed(rank())
-    state = torch.randn(2, weights, dtype=torch.float64).to(device())
-    state = {"step": 0, "weights": state[0], "momentum": state[1]}
+    rows = [row.clone().to(device()) for row in torch.randn(2, weights, dtype=torch.float64)]
+    state = {"step": 0, "weights": rows[0], "momentum": rows[1]}  # each in a storage of its own
     start = state
 
     kills = [(who, at) for who in range(ranks()) for at in range(6 if who else 18)]

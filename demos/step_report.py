@@ -79,15 +79,26 @@ def timed_step(state, x):
     begin = perf_counter()
     weights = gathered(state)
     forward_backward(weights, x, state.recompute)
+    finish()
     computed_at = perf_counter()
-    flights = [dist.all_reduce(w.grad, group=state.group, async_op=True) for w in weights]
+    grads = [w.grad.to(state.place) for w in weights]
+    flights = [dist.all_reduce(each, group=state.group, async_op=True) for each in grads]
     waited = 0
     for flight in flights:
         flight.wait()
         waited += 1
+    finish()
     seconds, exposed = perf_counter() - begin, perf_counter() - computed_at
     still_open = len(flights) - waited
+    for w, each in zip(weights, grads, strict=True):
+        w.grad.copy_(each)
     return SimpleNamespace(seconds=seconds, exposed=exposed, still_open=still_open, weights=weights)
+
+
+def finish():
+    """Wait until what was launched is done: a GPU's work, and what waits for it there."""
+    if device().type == "cuda":
+        torch.cuda.synchronize()
 
 
 def gathered(state):
@@ -160,11 +171,12 @@ def main(
     if not (seconds > 0 and peak > 0):
         refuse("seconds and peak lie above 0: take 2 and 1e9")
     n, like = ranks(), {"dtype": torch.float64, "device": device()}
-    group = None if dist.get_backend() == "nccl" else dist.new_group(backend="gloo")
+    nccl = dist.get_backend() == "nccl"
     full = torch.randn(2 * layers, width, width, **like) / width**0.5 / layers
     x = [torch.randn(tokens + r, width, **like) for r in range(n)]
     mine = x[rank()].requires_grad_()
-    state = SimpleNamespace(group=group, recompute=recompute, shape=full.shape)
+    state = SimpleNamespace(recompute=recompute, shape=full.shape)
+    state.group, state.place = (None, device()) if nccl else (dist.new_group(backend="gloo"), "cpu")
     state.params, state.shard = full.numel(), full.flatten().tensor_split(n)[rank()]
 
     counts = {}

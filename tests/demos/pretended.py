@@ -250,6 +250,9 @@ def install(nccl: bool, host_only: bool) -> None:
             "nccl" if group in (None, world) else backend_of(group)
         )
         dist.barrier = lambda *_, **__: None  # of one rank
+        dist.distributed_c10d._get_object_coll_device = lambda group=None: (
+            CUDA if group in (None, world) else HOST
+        )
     torch.cuda.amp.common.amp_definitely_not_available = lambda: False
     packed = metric.packed
 

@@ -22,6 +22,8 @@ ON_THE_HOST = {
     "allocator": "writes down what tensors on the meta device take, and has none with numbers",
     "async-read": "looks at a tensor while gloo is adding to it: in host memory, where one can",
     "deadlock": "is about who waits in which call: its numbers are tokens for gloo",
+    "fault": "kills processes that talk by gloo, and reads what the rest are told",
+    "resize-policy": "walks a virtual clock: there is no tensor in it",
     "step-profile": "profiles the CPU beside gloo's threads; a GPU's streams are another trace",
 }
 """Demos whose subject is what host memory does, and why."""
