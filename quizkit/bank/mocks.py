@@ -1,130 +1,37 @@
-"""Interview scripts: what they are, how they are read, and what may be wrong with them.
+"""Interview scripts: how they are read, and what may be wrong with them.
 
-A script is a graph: stations in order, each with probes that follow it up. A probe is a station
-with a condition, so it may have probes of its own. `if` is a formula over what the answer showed:
-`right`, `wrong`, `score` (0 to 1), and for an essay `point1`, `point2`, ... and `veto1`, ...: is
-there evidence in the answer of that point of the rubric?
+`if` is a formula over what the answer showed. Always: `right`, `wrong`, `score` (0 to 1), `left`
+(minutes on the clock), `hints` (taken here), `silent`. Of an essay `point1`, `veto1`, ...; of a
+choice `option1`, ...; of a number `low`, `high`, `trap1`, ...; of something written `check1`, ...;
+of a bug `line`, `reason1`, ...; and `look1`, ... of what could be looked at, from the outermost
+step inward.
 """
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
 
 from quizkit.bank.build import Builder, unknown
 from quizkit.bank.formula import Formula, FormulaError, unknown_names
 from quizkit.bank.functions import Value
 from quizkit.bank.language import language_problems
-from quizkit.bank.model import Essay, Problem, Question, RubricPoint, Term, Text, Veto
+from quizkit.bank.model import Bug, Choice, Essay, Numeric, Problem, Question, Term, Veto
 from quizkit.bank.nodes import compose
 from quizkit.bank.reader import Bank, files_of, shelves
 from quizkit.bank.retired import no_question
-from quizkit.bank.rules import Rule
+from quizkit.bank.rules import MOST_HINTS, Rule
+from quizkit.bank.script import (
+    BEST,
+    DIMENSIONS,
+    FOLDER,
+    Script,
+    Station,
+    Write,
+    WrittenTask,
+)
 
-Dimension = Literal["correctness", "numbers", "trade-offs", "rigour", "communication"]
-DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
-BEST = 4.0
-"""The top of the scale of a dimension, as interviewers' forms have it; 0 is the bottom."""
-
-_FOLDER = "mocks"
-# What an interview can hand in by one line or one text; code to read needs a room of its own.
-_ASKABLE = ("choice", "numeric", "order", "cloze", "essay")
-
-
-@dataclass(frozen=True, slots=True)
-class InlineEssay:
-    """An open question that belongs to one script alone."""
-
-    prompt: Text
-    rubric: tuple[RubricPoint, ...]
-    explain: Text
-    vetoes: tuple[Veto, ...] = ()
-    sources: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Station:
-    """One question of an interview, how long it should take, and which dimensions it speaks to."""
-
-    id: str
-    ask: str | None = None
-    essay: InlineEssay | None = None
-    seconds: int
-    speaks: Mapping[str, float]
-    lead: Text | None = None
-    probes: tuple["Probe", ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Probe(Station):
-    """A question the interviewer asks after an answer of which something is true."""
-
-    when: Formula = field(metadata={"key": "if"})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Script:
-    """An interview: what is said and asked, in how much time, and what passes."""
-
-    slug: str = field(metadata={"given": True})
-    digest: str = field(metadata={"given": True})
-    lines: Mapping[str, int] = field(metadata={"given": True}, repr=False, compare=False)
-    title: Text
-    level: int
-    opening: Text
-    minutes: int
-    pause_minutes: int
-    weights: Mapping[str, float]
-    pass_mark: Mapping[str, float] = field(metadata={"key": "pass"})
-    stations: tuple[Station, ...]
-
-    @property
-    def file(self) -> str:
-        """Its path in the bank."""
-        return f"{_FOLDER}/{self.slug}.yaml"
-
-    def line(self, place: str) -> int:
-        """Return the line of a place such as `stations.1.probes.0`, or of what encloses it."""
-        while place and place not in self.lines:
-            place = place.rpartition(".")[0]
-        return self.lines.get(place, 1)
-
-    def topics(self) -> frozenset[str]:
-        """Return the shelves its questions stand on."""
-        return frozenset(
-            station.ask.split("/", 1)[0] for _, station in self.placed() if station.ask
-        )
-
-    def placed(self) -> Iterator[tuple[str, Station]]:
-        """Yield every station and probe with its place in the file, in the order they are met."""
-
-        def below(stations: tuple[Station, ...], place: str) -> Iterator[tuple[str, Station]]:
-            for index, station in enumerate(stations):
-                here = f"{place}.{index}"
-                yield here, station
-                yield from below(station.probes, f"{here}.probes")
-
-        yield from below(self.stations, "stations")
-
-    def question(self, station: Station, questions: Mapping[str, Question]) -> Question:
-        """Return what the station asks: a question of the bank, or its own."""
-        if station.essay is None:
-            return questions[str(station.ask)]
-        essay = station.essay
-        return Essay(
-            id=f"{_FOLDER}/{self.slug}/{station.id}",
-            file=self.file,
-            digest=self.digest,
-            lines=self.lines,
-            kind="essay",
-            level=self.level,
-            prompt=essay.prompt,
-            rubric=essay.rubric,
-            vetoes=essay.vetoes,
-            explain=essay.explain,
-            sources=essay.sources,
-        )
+ALWAYS = ("right", "wrong", "score", "left", "hints", "silent")
+"""What every answer shows."""
 
 
 def mock_slugs(folder: Path) -> list[str]:
@@ -134,7 +41,7 @@ def mock_slugs(folder: Path) -> list[str]:
 
 def read_mock(folder: Path, slug: str, problems: list[Problem]) -> Script | None:
     """Read a script of the bank in `folder`; what is wrong with it is added to `problems`."""
-    name = f"{_FOLDER}/{slug}.yaml"
+    name = f"{FOLDER}/{slug}.yaml"
     before = len(problems)
 
     def report(line: int, message: str) -> None:
@@ -163,11 +70,19 @@ def unasked(script: Script, bank: Bank) -> Iterator[Rule]:
         if station.ask is not None and station.ask not in bank.questions:
             yield f"{place}.ask", no_question(station.ask, bank.questions, bank.retired)
             continue
+        for index, name in enumerate(station.practice):
+            if name not in bank.questions:
+                here = f"{place}.practice.{index}"
+                yield here, no_question(name, bank.questions, bank.retired)
+        for index, look in enumerate(station.looks):
+            here = f"{place}.looks.{index}"
+            if look.of not in bank.questions:
+                yield f"{here}.of", no_question(look.of, bank.questions, bank.retired)
+            elif look.exhibit(bank.questions) is None:
+                yield f"{here}.show", f"no {look.show} was recorded for `{look.of}`"
         question = script.question(station, bank.questions)
-        if question.kind not in _ASKABLE:
-            yield f"{place}.ask", f"a mock asks {', '.join(_ASKABLE)}; this is a {question.kind}"
-        known = ["right", "wrong", "score", *_points(question)]
-        deaf = {name for name, point in _points(question).items() if not point.keywords}
+        known = shown_names(question, len(script.looks(station)))
+        deaf = _deaf(question)
         for index, probe in enumerate(station.probes):
             here = f"{place}.probes.{index}.if"
             strangers = unknown_names(probe.when, known)
@@ -179,24 +94,48 @@ def unasked(script: Script, bank: Bank) -> Iterator[Rule]:
                 yield here, f"`{name}` has no keywords, so nothing said can show it"
 
 
+def shown_names(question: Question, looks: int = 0) -> list[str]:
+    """Return the names that a condition may use after an answer to the question."""
+    numbered: list[tuple[str, int]] = [("look", looks)]
+    names = [*ALWAYS]
+    match question:
+        case Essay():
+            numbered += [("point", len(question.rubric)), ("veto", len(question.vetoes))]
+        case Choice():
+            numbered.append(("option", len(question.options)))
+        case Numeric():
+            names += ["low", "high"]
+            numbered.append(("trap", len(question.traps)))
+        case WrittenTask():
+            numbered.append(("check", len(question.write.checks)))
+        case Bug():
+            names.append("line")
+            numbered.append(("reason", len(question.reasons)))
+        case _:
+            pass
+    return [*names, *(f"{name}{n}" for name, count in numbered for n in range(1, count + 1))]
+
+
+def _deaf(question: Question) -> set[str]:
+    """Return the names of points that no word can show."""
+    if isinstance(question, Bug):
+        return {f"reason{n}" for n, p in enumerate(question.reasons, 1) if not p.keywords}
+    if not isinstance(question, Essay):
+        return set()
+    deaf = {f"point{n}" for n, p in enumerate(question.rubric, 1) if not p.keywords}
+    return deaf | {f"veto{n}" for n, v in enumerate(question.vetoes, 1) if not v.keywords}
+
+
 def _undecided(when: Formula, known: list[str]) -> Iterator[str]:
     """Yield why a condition is undecided of an answer that showed nothing, or everything."""
     for shown in (False, True):
         values: dict[str, Value] = dict.fromkeys(known, shown)
-        values |= {"wrong": not shown, "score": float(shown)}
+        values |= {"wrong": not shown, "score": float(shown), "left": 10.0, "hints": int(shown)}
         try:
             when.truth(values)
         except FormulaError as error:
             yield str(error)
             return
-
-
-def _points(question: Question) -> dict[str, RubricPoint | Veto]:
-    """Map the names that conditions use to what an answer to the question may show."""
-    if not isinstance(question, Essay):
-        return {}
-    points = {f"point{n}": point for n, point in enumerate(question.rubric, start=1)}
-    return points | {f"veto{n}": veto for n, veto in enumerate(question.vetoes, start=1)}
 
 
 def mock_problems(folder: Path, bank: Bank, terms: Mapping[str, Term]) -> list[Problem]:
@@ -213,16 +152,23 @@ def mock_problems(folder: Path, bank: Bank, terms: Mapping[str, Term]) -> list[P
 
 
 def _files(folder: Path, problems: list[Problem]) -> list[Path]:
-    there = any(path.name == _FOLDER for path in shelves(folder))
-    return files_of(folder, _FOLDER, problems) if there else []
+    there = any(path.name == FOLDER for path in shelves(folder))
+    return files_of(folder, FOLDER, problems) if there else []
 
 
 def _myths(script: Script, bank: Bank) -> Iterator[Rule]:
     for place, station in script.placed():
-        for index, veto in enumerate(station.essay.vetoes if station.essay else ()):
-            if veto.myth and veto.myth not in bank.myths:
-                message = unknown("myth", veto.myth, bank.myths)
-                yield f"{place}.essay.vetoes.{index}.myth", message
+        named = [(f"vetoes.{n}", v.myth) for n, v in enumerate(_vetoes(station))]
+        traps = station.estimate.traps if station.estimate else ()
+        named += [(f"traps.{n}", trap.myth) for n, trap in enumerate(traps)]
+        for where, myth in named:
+            if myth and myth not in bank.myths:
+                own = "essay" if station.essay else "estimate"
+                yield f"{place}.{own}.{where}.myth", unknown("myth", myth, bank.myths)
+
+
+def _vetoes(station: Station) -> tuple[Veto, ...]:
+    return station.essay.vetoes if station.essay else ()
 
 
 def _broken_rules(script: Script) -> Iterator[Rule]:
@@ -234,25 +180,52 @@ def _broken_rules(script: Script) -> Iterator[Rule]:
         yield "pause_minutes", "a pause is not negative"
     if not script.stations:
         yield "stations", "an interview needs a question"
-    wanted = sum(station.seconds for station in script.stations)
+    wanted = sum(longest(station) for station in script.stations)
     if wanted > script.minutes * 60:
-        yield "minutes", f"the stations want {wanted} s, the clock has {script.minutes * 60} s"
+        yield "minutes", f"the longest way takes {wanted} s, the clock has {script.minutes * 60} s"
+    for index, fact in enumerate(script.facts):
+        if not fact.keywords:
+            yield f"facts.{index}", "has no keywords, so no question can bring it out"
     yield from _stations(script)
     yield from _weights(script)
 
 
+def longest(station: Station) -> int:
+    """Return the seconds of the longest way through a step and its probes, looks included."""
+    looks = sum(look.seconds for look in station.looks)
+    return station.seconds + looks + max(map(longest, station.probes), default=0)
+
+
 def _stations(script: Script) -> Iterator[Rule]:
     seen: set[str] = set()
+    looks: set[str] = set()
     for place, station in script.placed():
         if station.id in seen:
             yield f"{place}.id", f"station `{station.id}` is there twice"
         seen.add(station.id)
-        if (station.ask is None) == (station.essay is None):
-            yield place, "a station has either `ask:` (a question's id) or `essay:`"
+        asked = (station.ask, station.essay, station.estimate, station.write)
+        if sum(each is not None for each in asked) != 1:
+            yield (
+                place,
+                "a station has either `ask:` (a question's id), or one of `essay:`, `estimate:`, "
+                "`write:`",
+            )
         if station.essay is not None and not station.essay.rubric:
             yield f"{place}.essay.rubric", "an essay needs at least one rubric point"
+        if station.estimate is not None and not 0 < station.estimate.within <= 1:
+            yield f"{place}.estimate.within", "how far off it may be: more than 0, at most 1"
+        if station.write is not None:
+            yield from ((f"{place}.write{at}", told) for at, told in _write(station.write))
         if station.seconds < 1:
             yield f"{place}.seconds", "a question needs some time"
+        if len(station.hints) > MOST_HINTS:
+            yield f"{place}.hints", f"{len(station.hints)} hints; {MOST_HINTS} at most"
+        if station.hints and station.ask:
+            yield f"{place}.hints", "a question of the bank brings its own hints"
+        for index, look in enumerate(station.looks):
+            if look.id in looks:
+                yield f"{place}.looks.{index}.id", f"look `{look.id}` is there twice"
+            looks.add(look.id)
         for name, share in station.speaks.items():
             if name not in DIMENSIONS:
                 yield f"{place}.speaks.{name}", unknown("dimension", name, DIMENSIONS)
@@ -260,10 +233,37 @@ def _stations(script: Script) -> Iterator[Rule]:
                 yield f"{place}.speaks.{name}", "a share is more than 0"
         if not station.speaks:
             yield f"{place}.speaks", "says for which dimensions the answer is evidence"
+    for index, station in enumerate(script.stations):
+        if station.when is not None and (strangers := unknown_names(station.when, ["left"])):
+            yield f"stations.{index}.if", f"a station knows `left` alone, not `{strangers[0]}`"
+
+
+def _write(write: Write) -> Iterator[Rule]:
+    if bool(write.fields) == (write.schedule is not None):
+        yield "", "either `fields:` or `schedule:`"
+        return
+    if not write.checks:
+        yield ".checks", "nothing is checked"
+    known = ["runs", "bubble", "peak", "makespan"] if write.schedule else [*write.fields]
+    known += [*write.given]
+    for index, check in enumerate(write.checks):
+        if check.points < 1:
+            yield f".checks.{index}.points", "a check is worth a point at least"
+        for name in unknown_names(check.when, known):
+            yield f".checks.{index}.if", unknown("name", name, known)
+    for name in {*write.fields} & {*write.given}:
+        yield f".given.{name}", "is a field already"
+    wrong = ((f"wrong.{n}", each) for n, each in enumerate(write.wrong))
+    for at, each in (("example", write.example), *wrong):
+        if isinstance(each, Mapping) == (write.schedule is not None):
+            wanted = "a line for each stage" if write.schedule else "a number for each field"
+            yield f".{at}", f"needs {wanted}"
+        elif isinstance(each, Mapping) and {*each} != {*write.fields}:
+            yield f".{at}", f"needs a number for each of {', '.join(write.fields)}"
 
 
 def _weights(script: Script) -> Iterator[Rule]:
-    always = {name for station in script.stations for name in station.speaks}
+    always = {name for s in script.stations if s.when is None for name in s.speaks}
     for name, weight in script.weights.items():
         if name not in DIMENSIONS:
             yield f"weights.{name}", unknown("dimension", name, DIMENSIONS)

@@ -13,7 +13,8 @@ from quizkit.bank.formula import Formula
 from quizkit.bank.functions import Number, Scalar
 from quizkit.words import Lang
 
-Kind = Literal["choice", "numeric", "order", "cloze", "trace", "bug", "essay"]
+Kind = Literal["choice", "numeric", "order", "cloze", "trace", "bug", "essay", "written"]
+"""The last one is asked in interviews alone: a layout or a schedule."""
 When = Literal["right", "wrong", "always"]
 
 

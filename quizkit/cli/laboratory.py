@@ -44,14 +44,10 @@ class Laboratory:
     def show(self, question: Question) -> "Excerpt | None":
         """Return the code that a `trace` or a `bug` shows."""
         if not isinstance(question, Trace | Bug):
-            return None
-        from quizkit.lab.catalogue import find
-        from quizkit.lab.excerpt import excerpt
+            return None  # the others need not load the laboratory
+        from quizkit.proof.code import code_of
 
-        proof = question.proof
-        assert proof is not None
-        # What is shown is what will run, with its bug if the proof plants one.
-        return excerpt(find(proof.demo), question.function, proof.broken)
+        return code_of(question)
 
     def prove(self, asked: "Asked", given: object) -> "ProofView":
         """Run the proof with the learner's own numbers, or those that decide about the answer."""

@@ -12,9 +12,10 @@ from quizkit.cli.options import Banks, Json, LineByLine, Spoken
 from quizkit.interrupt import INTERRUPTED
 
 if TYPE_CHECKING:
-    from quizkit.bank.mocks import Script
-    from quizkit.bank.model import Problem
+    from quizkit.bank.model import Problem, Question
     from quizkit.bank.reader import Bank
+    from quizkit.bank.script import Script
+    from quizkit.lab.excerpt import Excerpt
     from quizkit.mock.interview import Interview
     from quizkit.ui.mock.mock_desk import MockDesk
     from quizkit.words import Lang
@@ -83,7 +84,7 @@ def _start(
         if ledger is None:
             tell(say("mock.not_begun", lang), err=True)
             raise typer.Exit(INTERRUPTED)
-        _hold(Interview(script, shelf.questions, desk, ledger), shelf, json, plain)
+        _hold(Interview(script, shelf.questions, desk, ledger, shows=_code), shelf, json, plain)
 
 
 def _still_open(lang: "Lang") -> None:
@@ -124,8 +125,17 @@ def _resume(
         desk = _desk(json, plain)
         diary.wait_with(lambda: desk.busy(_waits(sitting.lang)))
         ledger = Ledger(diary, SystemClock(), sitting)
-        interview = Interview(script, shelf.questions, desk, ledger, resume(ledger))
+        interview = Interview(script, shelf.questions, desk, ledger, resume(ledger), _code)
         _hold(interview, shelf, json, plain)
+
+
+def _code(question: "Question") -> "Excerpt | None":
+    """Return the code that a question shows; the others need not load the laboratory."""
+    if question.kind not in ("bug", "trace"):
+        return None
+    from quizkit.proof.code import code_of
+
+    return code_of(question)
 
 
 def _waits(lang: "Lang") -> str:

@@ -13,7 +13,7 @@ from quizkit.cli.options import AllOfThem, Banks, Json, Spoken, Topics, Unboxed
 if TYPE_CHECKING:
     from quizkit.answer import Card
     from quizkit.bank.entry import Entry
-    from quizkit.bank.mocks import Script
+    from quizkit.bank.script import Script
     from quizkit.tutor.lineup import Lineup
     from quizkit.tutor.plan_outlook import Aim, Outlook, Prospect
     from quizkit.tutor.plan_weights import Weigh

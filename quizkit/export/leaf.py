@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from quizkit.bank.draw import FIRST, number_of_draws, show_number
 from quizkit.bank.functions import Number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Text, Trace
-from quizkit.lab.catalogue import find
-from quizkit.lab.excerpt import Excerpt, excerpt
+from quizkit.lab.excerpt import Excerpt
+from quizkit.proof.code import code_of
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.stem import stem
@@ -35,18 +35,11 @@ def leaf(question: Question, lang: Lang, proof: ProofView | None = None) -> Leaf
 
     `proof` is a recorded run, whose picture comes along.
     """
-    asked = ask(question, FIRST, _code(question))
+    asked = ask(question, FIRST, code_of(question))
     title = f"{kind(question, lang)} · {say(f'ui.level_{question.level}', lang)}"
     front = [stem(asked, lang).markdown(), *_given(asked, lang)]
     back = [*_key(asked, lang), *_told(asked, lang, proof)]
     return Leaf(title, _joined(front), _joined(back))
-
-
-def _code(question: Question) -> Excerpt | None:
-    if not isinstance(question, Trace | Bug):
-        return None
-    assert question.proof is not None
-    return excerpt(find(question.proof.demo), question.function, question.proof.broken)
 
 
 def _given(asked: Asked, lang: Lang) -> Iterator[str]:

@@ -5,7 +5,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from quizkit.bank.mocks import Script
+from quizkit.bank.model import Exhibit
+from quizkit.bank.script import Look, Script
 from quizkit.mock.timer import Timer
 from quizkit.tutor.asked import Asked
 from quizkit.tutor.verdict import Note
@@ -26,6 +27,32 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """Evidence that can be looked at, and what is there once it has been."""
+
+    look: Look
+    exhibit: Exhibit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """Everything said beside the answers so far, in the language that is spoken now.
+
+    `hints` are those given at this question, `more_hints` how many there still are; `told` are the
+    facts that were asked for, in the whole interview, and so are `notes`. `sure`: so the candidate
+    says of the answer that is being written.
+    """
+
+    hints: tuple[str, ...] = ()
+    more_hints: int = 0
+    looks: tuple[Seen, ...] = ()
+    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    asks: bool = False
+    sure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class OpenQuestion:
     """A question that is open, and the clock that runs on meanwhile.
 
@@ -43,6 +70,7 @@ class OpenQuestion:
     keep: Callable[[str], None]
     draft: str = ""
     message: Note | None = None
+    talk: Talk = Talk()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +83,14 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True)
+class Aside:
+    """Something said to the interviewer beside the answer (see `aside`), and the draft so far."""
+
+    text: str
+    draft: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Left:
     """The learner goes; what was being typed is kept."""
 
@@ -62,8 +98,8 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class EssaySheet:
-    """An essay to be held against its rubric, with what its keywords tick beforehand."""
+class RubricSheet:
+    """A free text to be held against its points, with what its keywords tick beforehand."""
 
     asked: Asked
     lang: Lang
@@ -99,7 +135,7 @@ class InterviewDesk(Protocol):
         """Say the opening; True once the clock may start."""
         ...
 
-    def meet(self, moment: OpenQuestion) -> Handed | Left:
+    def meet(self, moment: OpenQuestion) -> Handed | Left | Aside:
         """Put the question and wait, no longer than `moment.timer` has left."""
         ...
 
@@ -107,6 +143,6 @@ class InterviewDesk(Protocol):
         """Say that the clock has stopped."""
         ...
 
-    def tick(self, sheet: EssaySheet) -> Ticks | Left:
-        """Let the learner judge an essay."""
+    def tick(self, sheet: RubricSheet) -> Ticks | Left:
+        """Let the learner judge a free text."""
         ...

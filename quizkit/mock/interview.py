@@ -4,26 +4,43 @@ A plain state machine: it is given a desk and a clock. All it needs to go on is 
 the next question is put, so it may be killed at any moment.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from uuid import uuid4
 from zlib import crc32
 
-from quizkit.bank.mocks import Script, Station
 from quizkit.bank.model import Essay, Question
+from quizkit.bank.script import Script, Station
 from quizkit.diary import Diary
 from quizkit.errors import DiaryError
-from quizkit.mock.desk import EssaySheet, InterviewDesk, Left, Opening, OpenQuestion
-from quizkit.mock.heard import route, shown, weigh
+from quizkit.lab.excerpt import Excerpt
+from quizkit.mock.aside import answered, understood
+from quizkit.mock.desk import (
+    Aside,
+    Handed,
+    InterviewDesk,
+    Left,
+    Opening,
+    OpenQuestion,
+    RubricSheet,
+    Seen,
+    Talk,
+)
+from quizkit.mock.heard import Beside, route, shown, weigh
+from quizkit.mock.judge import rubric
 from quizkit.mock.ledger import Ledger
+from quizkit.mock.marks import mark
+from quizkit.mock.misread import MisreadError
 from quizkit.mock.printed import printed
-from quizkit.mock.scorecard import Mark, Scorecard, Spent, scorecard
-from quizkit.mock.sitting import InterviewState, Kept, start_note
+from quizkit.mock.scorecard import Scorecard, Spent, scorecard
+from quizkit.mock.sitting import InterviewState, start_note
 from quizkit.mock.timer import Clock, face, lasted
-from quizkit.mock.typed import MisreadError, read
+from quizkit.mock.typed import read
 from quizkit.tutor.asked import Asked, ask
-from quizkit.tutor.grade import grade
 from quizkit.tutor.verdict import Note, UnreadableError, as_mapping
 from quizkit.words import Lang
+
+Shows = Callable[[Question], Excerpt | None]
+"""Returns the code that a question shows, if it shows any."""
 
 
 class Interview:
@@ -36,6 +53,7 @@ class Interview:
         desk: InterviewDesk,
         ledger: Ledger,
         message: Note | None = None,
+        shows: Shows = lambda _: None,
     ) -> None:
         self.script = script
         self.desk = desk
@@ -43,6 +61,8 @@ class Interview:
         self.sitting = ledger.sitting
         self.message = message
         self._questions = questions
+        self._shows = shows
+        self._asked: dict[str, Asked] = {}
 
     def run(self) -> Scorecard | None:
         """Go on to the end; None if the learner leaves before."""
@@ -64,17 +84,28 @@ class Interview:
                 self.ledger.stop(why)
                 self.desk.stopped(why, self.sitting.lang)
                 return True
-            station, probe = open_[0]
-            number = sum(not probed for _, probed in met[: met.index(open_[0]) + 1])
-            if not self._put(station, probe, number):
+            station, parent = open_[0]
+            number = 1 + self.script.stations.index(self._main(station, parent, met))
+            if not self._put(station, parent is not None, number):
                 return False
+
+    @staticmethod
+    def _main(
+        station: Station, parent: Station | None, met: list[tuple[Station, Station | None]]
+    ) -> Station:
+        """Return the station that a probe hangs on in the end."""
+        above = {each.id: over for each, over in met}
+        while parent is not None:
+            station, parent = parent, above[parent.id]
+        return station
 
     def _put(self, station: Station, probe: bool, number: int) -> bool:
         """Put one question and keep the answer; False if the learner leaves."""
-        asked, ledger, lang = self._asked(station), self.ledger, self.sitting.lang
+        asked, ledger = self.asked(station), self.ledger
         ledger.open(station)
         told = False
         while True:
+            lang = self.sitting.lang
             moment = OpenQuestion(
                 asked=asked,
                 lang=lang,
@@ -87,31 +118,38 @@ class Interview:
                 keep=ledger.keep,
                 draft=ledger.draft,
                 message=self.message,
+                talk=self._talk(station, asked),
             )
             try:
                 came = self.desk.meet(moment)
             except KeyboardInterrupt:
                 came = Left(ledger.draft)
             self.message = None
-            if isinstance(came, Left):
-                try:
-                    ledger.leave(came.draft)
-                except DiaryError as error:
-                    why = error.message(lang)
-                    if told or not self.desk.interactive:
-                        raise DiaryError("unsent", why=why, text=came.draft) from error
-                    told, ledger.draft = True, came.draft
-                    self.message = ("study.unwritten", {"why": why})
+            try:
+                if isinstance(came, Aside):
+                    ledger.draft = came.draft
+                    self._aside(station, asked, came.text)
                     continue
-                return False
+                if isinstance(came, Left):
+                    ledger.leave(came.draft)
+                    return False
+            except DiaryError as error:
+                why, draft = error.message(lang), getattr(came, "draft", "")
+                if told or not self.desk.interactive:
+                    raise DiaryError("unsent", why=why, text=draft) from error
+                told, ledger.draft = True, draft
+                self.message = ("study.unwritten", {"why": why})
+                continue
             late = came.late or ledger.timer.left() <= 0
             try:
-                weighed = weigh(asked, None if came.passed else read(asked, came.text))
+                weighed = weigh(
+                    asked, None if came.passed else read(asked, came.text), self._beside(station)
+                )
             except (MisreadError, UnreadableError) as error:
                 if not late:
                     self.message, ledger.draft = error.note, came.text
                     continue
-                weighed = weigh(asked, None)
+                weighed = weigh(asked, None, self._beside(station))
             try:
                 ledger.answer(station, asked, weighed, came, late)
             except DiaryError as error:
@@ -120,26 +158,85 @@ class Interview:
                 ledger.draft = came.text
                 self.message = ("study.unwritten", {"why": error.message(lang)})
                 continue
+            self._tell_all(station, came)
             return True
 
+    def _tell_all(self, station: Station, came: Handed) -> None:
+        """Tell what was asked for where the answer itself was questions."""
+        if station.clarifies and not came.passed:
+            self.ledger.told(came.text, answered(came.text, self.script.facts))
+
+    def _aside(self, station: Station, asked: Asked, text: str) -> None:
+        """Do what the candidate wants of the interviewer, and say what came of it."""
+        wish, rest = understood(text)
+        ledger, sitting = self.ledger, self.sitting
+        match wish:
+            case "hint":
+                taken = sitting.hints.get(station.id, 0)
+                if taken >= len(asked.question.hints):
+                    self.message = _said("no_hint")
+                else:
+                    ledger.hint(station)
+            case "look":
+                looks = self.script.looks(station)
+                if not 1 <= int(rest) <= len(looks):
+                    self.message = _said("no_look", last=len(looks))
+                elif looks[int(rest) - 1].id not in sitting.looks:
+                    ledger.look(looks[int(rest) - 1])
+            case "toggle":
+                ledger.spoken("en" if sitting.lang == "zh" else "zh")
+            case "sure":
+                ledger.sure(station, not sitting.sure.get(station.id, False))
+            case "note" if rest:
+                ledger.note(rest)
+            case "question" if rest:
+                facts = answered(rest, self.script.facts)
+                ledger.told(rest, facts)
+                if not facts:
+                    self.message = _said("no_fact")
+            case _:
+                self.message = _said("nothing_said")
+
+    def _talk(self, station: Station, asked: Asked) -> Talk:
+        lang, sitting, facts = self.sitting.lang, self.sitting, self.script.facts
+        hints = asked.question.hints[: sitting.hints.get(station.id, 0)]
+        return Talk(
+            hints=tuple(asked.fill(hint, lang) for hint in hints),
+            more_hints=len(asked.question.hints) - len(hints),
+            looks=tuple(
+                Seen(look, look.exhibit(self._questions) if look.id in sitting.looks else None)
+                for look in self.script.looks(station)
+            ),
+            told=tuple(facts[n].answer[lang] for n in sitting.told if 0 <= n < len(facts)),
+            notes=tuple(sitting.notes),
+            asks=bool(facts),
+            sure=sitting.sure.get(station.id, False),
+        )
+
+    def _beside(self, station: Station) -> Beside:
+        sitting = self.sitting
+        seen = tuple(look.id in sitting.looks for look in self.script.looks(station))
+        # In the script's own minutes, so that its conditions mean the same in a shorter interview.
+        left = self.ledger.timer.left() / sitting.scale / 60
+        return Beside(left, sitting.hints.get(station.id, 0), seen)
+
     def _judge(self) -> bool:
-        """Let the learner hold each essay against its rubric; False if they leave."""
+        """Let the learner hold each free text against its points; False if they leave."""
         met = [station for station, _ in route(self.script, self.sitting.heard())]
         answers = self.sitting.answers
         waiting = [each for each in met if each.id in answers and answers[each.id].right is None]
         for number, station in enumerate(waiting, start=1):
-            asked = self._asked(station)
-            question = asked.question
-            assert isinstance(question, Essay)
-            text = str(as_mapping(answers[station.id].given)["text"])
-            sheet = EssaySheet(
+            asked = self.asked(station)
+            text = str(as_mapping(answers[station.id].given).get("text", ""))
+            vetoes = asked.question.vetoes if isinstance(asked.question, Essay) else ()
+            sheet = RubricSheet(
                 asked=asked,
                 lang=self.sitting.lang,
                 number=number,
                 total=len(waiting),
                 text=text,
-                points=shown(text, question.rubric),
-                vetoes=shown(text, question.vetoes),
+                points=shown(text, rubric(asked.question)),
+                vetoes=shown(text, vetoes),
             )
             try:
                 ticks = self.desk.tick(sheet)
@@ -154,38 +251,26 @@ class Interview:
         sitting = self.sitting
         assert sitting.stop is not None
         marks = [
-            self._mark(station, probe)
-            for station, probe in route(self.script, sitting.heard())
+            mark(station, parent, self.asked(station), sitting)
+            for station, parent in route(self.script, sitting.heard())
             # A follow-up that the clock left no time for was never part of this interview.
-            if not probe or station.id in sitting.answers
+            if parent is None or station.id in sitting.answers
         ]
         spent = Spent(sitting.total, sitting.used, sitting.budget, sitting.paused, sitting.charged)
         at = sitting.at.isoformat(timespec="seconds")
-        return scorecard(self.script, sitting.session, at, sitting.stop, marks, spent)
+        return scorecard(self.script, sitting, at, marks, spent)
 
-    def _mark(self, station: Station, probe: bool) -> Mark:
-        asked = self._asked(station)
-        target = station.seconds * self.sitting.scale
-        answer = self.sitting.answers.get(station.id)
-        if answer is None:
-            return Mark(station, probe, asked, reached=False, target=target)
-        kept = Kept.of(answer)
-        return Mark(
-            station,
-            probe,
-            asked,
-            given=answer.given,
-            verdict=grade(asked, answer.given) if answer.given is not None else None,
-            judge=kept.judge,
-            late=kept.late,
-            seconds=answer.seconds,
-            target=target,
-        )
+    def asked(self, station: Station) -> Asked:
+        """Return a step's question with the draw of this interview, however often it is resumed."""
+        if station.id not in self._asked:
+            seed = crc32(f"{self.sitting.session}/{station.id}".encode())
+            question = self.script.question(station, self._questions)
+            self._asked[station.id] = ask(question, seed, self._shows(question))
+        return self._asked[station.id]
 
-    def _asked(self, station: Station) -> Asked:
-        # The same interview draws the same numbers again, however often it is resumed.
-        seed = crc32(f"{self.sitting.session}/{station.id}".encode())
-        return ask(self.script.question(station, self._questions), seed)
+
+def _said(key: str, **values: object) -> Note:
+    return f"mock.{key}", values
 
 
 def begin(
@@ -195,14 +280,18 @@ def begin(
     clock: Clock,
     lang: Lang,
     minutes: float | None = None,
+    session: str = "",
 ) -> Ledger | None:
-    """Say the opening and start the clock; None if the learner goes instead."""
+    """Say the opening and start the clock; None if the learner goes instead.
+
+    All draws follow from the session's name: one is made up where none is given.
+    """
     minutes = minutes or script.minutes
     if not desk.open(Opening(script, lang, minutes, script.pause_minutes)):
         return None
     now = clock.wall()
     sitting = InterviewState(
-        session=uuid4().hex,
+        session=session or uuid4().hex,
         script=script.slug,
         lang=lang,
         at=now,

@@ -1,24 +1,25 @@
 """Write an interview down while it goes on; each row is on disk before what comes next."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 from quizkit.answer import Answer, SessionEvent
-from quizkit.bank.mocks import Station
-from quizkit.bank.model import Essay
+from quizkit.bank.model import Bug
+from quizkit.bank.script import Look, Station
 from quizkit.diary import Diary
 from quizkit.errors import DiaryError
 from quizkit.mock.desk import Handed, Stop, Ticks
 from quizkit.mock.heard import Weighed
-from quizkit.mock.scorecard import Judge
-from quizkit.mock.sitting import InterviewState, Kept
+from quizkit.mock.judge import judge, rubric
+from quizkit.mock.sitting import InterviewState, Judge, Kept
 from quizkit.mock.timer import Clock, Timer
 from quizkit.tutor.asked import Asked
-from quizkit.tutor.grade import grade
 from quizkit.tutor.memory import rate
 from quizkit.tutor.verdict import Verdict, as_mapping
+from quizkit.words import Lang
 
 HEARTBEAT = 5.0
 """Seconds between two rows that say the interview goes on: the most that a kill can blur."""
@@ -76,17 +77,50 @@ class Ledger:
         """Write that the learner goes, with the text so far."""
         self._log("left", spent=self.timer.spent(), draft=draft)
 
+    def hint(self, station: Station) -> None:
+        """Write that a hint was taken."""
+        self._log("hint", station=station.id)
+        self.sitting.hints[station.id] = self.sitting.hints.get(station.id, 0) + 1
+
+    def look(self, look: Look) -> None:
+        """Write that evidence was looked at; the clock pays for it."""
+        self.timer.charge(look.seconds * self.sitting.scale)
+        self._log("look", look=look.id, seconds=look.seconds * self.sitting.scale)
+        self.sitting.looks.append(look.id)
+
+    def told(self, text: str, facts: Sequence[int]) -> None:
+        """Write what was asked, and the numbers of the facts that were told."""
+        self._log("told", text=text, facts=[*facts])
+        self.sitting.told += [fact for fact in facts if fact not in self.sitting.told]
+
+    def note(self, text: str) -> None:
+        """Write a note of the candidate's own."""
+        self._log("note", text=text)
+        self.sitting.notes.append(text)
+
+    def sure(self, station: Station, sure: bool) -> None:
+        """Write that the candidate is sure of the answer under way, or no longer."""
+        self._log("sure", station=station.id, sure=sure)
+        self.sitting.sure[station.id] = sure
+
+    def spoken(self, lang: Lang) -> None:
+        """Write which language is spoken from here on."""
+        self._log("spoken", lang=lang)
+        self.sitting.lang = lang
+
     def answer(
         self, station: Station, asked: Asked, weighed: Weighed, came: Handed, late: bool
     ) -> None:
         """Write the answer to the question that is open. An essay's is not judged yet."""
-        waits = isinstance(asked.question, Essay) and weighed.given is not None
-        judge: Judge = "keywords" if waits else "nobody" if weighed.given is None else "key"
+        # A bug's line is judged by the key, its reason like any free text.
+        waits = bool(rubric(asked.question)) and weighed.given is not None
+        decided: Judge = "keywords" if waits else "nobody" if weighed.given is None else "key"
+        hints = self.sitting.hints.get(station.id, 0)
         kept = Kept(
             station=station.id,
             heard=weighed.heard,
             late=late,
-            judge=judge,
+            judge=decided,
             typed=came.text,
             target=station.seconds * self.sitting.scale,
             used=self.timer.used(),
@@ -105,8 +139,10 @@ class Ledger:
             given=weighed.given,
             score=None if waits else verdict.score,
             right=None if waits else verdict.right,
-            grade=None if waits else _rated(asked, verdict, seconds),
+            grade=None if waits else _rated(asked, verdict, seconds, hints),
+            hints=hints,
             seconds=seconds,
+            sure=self.sitting.sure.get(station.id) or None,
             bank_hash=asked.question.digest,
             note=kept.note(),
         )
@@ -114,11 +150,14 @@ class Ledger:
         self.sitting.answers[station.id] = answer
 
     def judged(self, station: Station, asked: Asked, ticks: Ticks) -> None:
-        """Write the learner's ticks on an essay; this row takes the place of the open one."""
+        """Write the learner's ticks on a free text; this row takes the place of the open one."""
         before = self.sitting.answers[station.id]
-        given = {**as_mapping(before.given), "points": [*ticks.points], "vetoes": [*ticks.vetoes]}
-        verdict = grade(asked, given)
-        judge: Judge = "learner" if ticks.confirmed else "keywords"
+        ticked: dict[str, object] = {"points": [*ticks.points], "vetoes": [*ticks.vetoes]}
+        if isinstance(asked.question, Bug):
+            ticked = {"reasons": [*ticks.points]}
+        given = {**as_mapping(before.given), **ticked}
+        verdict = judge(asked, given)
+        decided: Judge = "learner" if ticks.confirmed else "keywords"
         answer = replace(
             before,
             uuid=uuid4().hex,
@@ -126,9 +165,9 @@ class Ledger:
             given=given,
             score=verdict.score,
             right=verdict.right,
-            grade=_rated(asked, verdict, before.seconds),
+            grade=_rated(asked, verdict, before.seconds, before.hints),
             undoes=before.uuid,
-            note=replace(Kept.of(before), judge=judge).note(),
+            note=replace(Kept.of(before), judge=decided).note(),
         )
         self._diary.append(answer)
         self.sitting.answers[station.id] = answer
@@ -153,7 +192,7 @@ class Ledger:
         self._diary.log(event, hurried=hurried)
 
 
-def _rated(asked: Asked, verdict: Verdict, seconds: float) -> int:
-    # An interview gives no hints and asks nobody how sure they are.
+def _rated(asked: Asked, verdict: Verdict, seconds: float, hints: int) -> int:
+    # Who was sure is not graded easier for it: under a clock one says so at random moments.
     myth = verdict.myth is not None
-    return rate(asked.question.kind, verdict.right, verdict.score, 0, seconds, None, myth=myth)
+    return rate(asked.question.kind, verdict.right, verdict.score, hints, seconds, None, myth=myth)

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from quizkit.bank.mocks import BEST
-from quizkit.mock.scorecard import VETO_CAP, Mark, Scorecard
+from quizkit.bank.script import BEST
+from quizkit.mock.marks import Mark
+from quizkit.mock.scorecard import VETO_CAP, Scorecard
 from quizkit.words import Lang, say
 
 SCHEMA = "quizkit/scorecard/1"
 CONVENTIONS = ("scale", "overall", "unreached", "judged", "probed", "capped", "clock")
-"""Facts needed to read the numbers; sentences `mock.rule_...` in the words."""
+"""Facts needed to read the numbers; sentences `card.rule_...` in the words."""
 
 
 def printed(card: Scorecard, lang: Lang) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def printed(card: Scorecard, lang: Lang) -> dict[str, Any]:
 
 def convention(name: str, lang: Lang) -> str:
     """Say one convention in words."""
-    return say(f"mock.rule_{name}", lang, best=f"{BEST:g}", cap=f"{VETO_CAP:g}")
+    return say(f"card.rule_{name}", lang, best=f"{BEST:g}", cap=f"{VETO_CAP:g}")
 
 
 def _answer(mark: Mark, lang: Lang) -> dict[str, object]:

@@ -3,100 +3,42 @@
 Nothing decides here but the key, the rubric and the script's weights:
 
     dimension   4 x the mean of its answers' scores, weighted by how far each speaks to it
+    free text   that nobody ticked is half of a dimension at most: the exact answers decide the
+                rest, and where there are none the rest is 0
+    hint        takes 1/16 of its answer, a quarter point of four
     overall     the mean of the dimensions, weighted as the script says
     no answer   counts 0, and so does a question the clock did not reach
-    a veto      one must-not-say that was said caps the overall at 2.0
+    a veto      one must-not-say that was said, and stands, caps the overall at 2.0
     pass        overall and every dimension the script names reach their marks
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from quizkit.bank.mocks import BEST, Script, Station
-from quizkit.bank.model import Essay, Question, Text
+from quizkit.bank.script import BEST, Script
 from quizkit.mock.desk import Stop
-from quizkit.tutor.asked import Asked
-from quizkit.tutor.verdict import Verdict, as_list, as_mapping
+from quizkit.mock.marks import Mark
+from quizkit.mock.sitting import InterviewState
 
 VETO_CAP = 2.0
+HALF = 0.5
+"""The most of a dimension that free text can be, unless somebody has ticked it."""
 _ROUNDING = 1e-9
-
-Judge = Literal["key", "learner", "keywords", "nobody"]
-"""The judge of an answer: the key, the learner by the rubric, keywords alone, or no answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """One station of the interview, and what the answer was worth."""
-
-    station: Station
-    probe: bool
-    asked: Asked
-    given: object = None
-    verdict: Verdict | None = None
-    judge: Judge = "nobody"
-    reached: bool = True
-    late: bool = False
-    seconds: float = 0.0
-    target: float = 0.0
-
-    @property
-    def question(self) -> Question:
-        """The question that was asked."""
-        return self.asked.question
-
-    @property
-    def score(self) -> float:
-        """The score that counts: 0 where there is no answer."""
-        return self.verdict.score if self.verdict and self.given is not None else 0.0
-
-    @property
-    def hit(self) -> tuple[Text, ...]:
-        """The points of the rubric that were said."""
-        return self._points(True)
-
-    @property
-    def missed(self) -> tuple[Text, ...]:
-        """The points that were not."""
-        return self._points(False)
-
-    @property
-    def said(self) -> tuple[Text, ...]:
-        """The false things that were said."""
-        if not isinstance(self.question, Essay):
-            return ()
-        return tuple(self.question.vetoes[n].says for n in self._ticked("vetoes"))
-
-    @property
-    def myths(self) -> tuple[str, ...]:
-        """The misconceptions the answer showed."""
-        if isinstance(self.question, Essay):
-            vetoes = (self.question.vetoes[n] for n in self._ticked("vetoes"))
-            return tuple(veto.myth for veto in vetoes if veto.myth)
-        return (self.verdict.myth,) if self.verdict and self.verdict.myth else ()
-
-    def _points(self, wanted: bool) -> tuple[Text, ...]:
-        if not isinstance(self.question, Essay):
-            return ()
-        ticked = self._ticked("points")
-        rubric = enumerate(self.question.rubric)
-        return tuple(point.says for n, point in rubric if (n in ticked) is wanted)
-
-    def _ticked(self, name: str) -> list[int]:
-        ticked = as_list(as_mapping(self.given).get(name, [])) if self.given else []
-        return [each for each in ticked if isinstance(each, int)]
 
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """One dimension: its score from 0 to 4, and the answers it stands on with their shares."""
+    """One dimension: its score from 0 to 4, and the answers it stands on with their shares.
+
+    `words` is the part of the dimension, 0 to 1, that free text nobody ticked has decided.
+    """
 
     dimension: str
     weight: float
     score: float
     needed: float | None
     evidence: tuple[tuple[Mark, float], ...]
+    words: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +54,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Scorecard:
-    """An interview's whole result."""
+    """An interview's whole result. `asked` are the numbers of the facts that were asked for."""
 
     session: str
     script: Script
@@ -124,6 +66,9 @@ class Scorecard:
     overall: float
     capped: bool
     passed: bool
+    asked: tuple[int, ...] = ()
+    looks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def myths(self) -> tuple[str, ...]:
@@ -146,17 +91,27 @@ def rate(script: Script, marks: Sequence[Mark]) -> tuple[Rated, ...]:
             for mark in marks
             if dimension in mark.station.speaks
         )
+        loose = [each for each in evidence if each[0].unticked]
+        firm = [each for each in evidence if not each[0].unticked]
         shares = sum(share for _, share in evidence)
-        score = BEST * sum(mark.score * share for mark, share in evidence) / shares
+        words = min(HALF, sum(share for _, share in loose) / shares)
+        score = BEST * (words * _mean(loose) + (1 - words) * _mean(firm))
         needed = script.pass_mark.get(dimension)
-        rated.append(Rated(dimension, weight, score, needed, evidence))
+        rated.append(Rated(dimension, weight, score, needed, evidence, words))
     return tuple(rated)
 
 
+def _mean(evidence: Sequence[tuple[Mark, float]]) -> float:
+    """Return the mean score by share; of nothing it is 0."""
+    shares = sum(share for _, share in evidence)
+    return sum(mark.score * share for mark, share in evidence) / shares if shares else 0.0
+
+
 def scorecard(
-    script: Script, session: str, at: str, stop: Stop, marks: Sequence[Mark], spent: Spent
+    script: Script, sitting: InterviewState, at: str, marks: Sequence[Mark], spent: Spent
 ) -> Scorecard:
     """Add the marks up to a scorecard."""
+    assert sitting.stop is not None
     rated = rate(script, marks)
     weights = sum(each.weight for each in rated)
     overall = sum(each.weight * each.score for each in rated) / weights
@@ -165,14 +120,17 @@ def scorecard(
     floors = [(overall, script.pass_mark["overall"])]
     floors += [(each.score, each.needed) for each in rated if each.needed is not None]
     return Scorecard(
-        session=session,
+        session=sitting.session,
         script=script,
         at=at,
-        stop=stop,
+        stop=sitting.stop,
         marks=tuple(marks),
         rated=rated,
         spent=spent,
         overall=overall,
         capped=capped,
         passed=all(score >= mark - _ROUNDING for score, mark in floors),
+        asked=tuple(n for n in sitting.told if n < len(script.facts)),
+        looks=tuple(sitting.looks),
+        notes=tuple(sitting.notes),
     )

@@ -9,14 +9,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from quizkit.answer import Answer, SessionEvent
 from quizkit.diary import Diary
 from quizkit.mock.desk import Stop
 from quizkit.mock.heard import Heard
-from quizkit.mock.scorecard import Judge
 from quizkit.words import Lang
+
+Judge = Literal["key", "learner", "keywords", "nobody"]
+"""The judge of an answer: the key, the learner by the rubric, keywords alone, or no answer."""
 
 _WORD = "mock:"
 _LONGEST = 1e9  # seconds; JSON knows Infinity too
@@ -71,7 +73,11 @@ class Kept:
 
 @dataclass(slots=True)
 class InterviewState:
-    """The state of one interview; `last` is when it was last known to be going on."""
+    """The state of one interview; `last` is when it was last known to be going on.
+
+    By station: `hints` taken, `sure` of the answer. `looks` were seen, `told` are the numbers of
+    the facts that were asked for.
+    """
 
     session: str
     script: str
@@ -90,6 +96,11 @@ class InterviewState:
     spent: float = 0.0
     stop: Stop | None = None
     card: Mapping[str, Any] | None = None
+    hints: dict[str, int] = field(default_factory=dict[str, int])
+    looks: list[str] = field(default_factory=list[str])
+    told: list[int] = field(default_factory=list[int])
+    notes: list[str] = field(default_factory=list[str])
+    sure: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def heard(self) -> dict[str, Heard]:
         """Return the evidence of each answer, by station."""
@@ -142,6 +153,19 @@ def _happened(sitting: InterviewState, event: SessionEvent) -> None:
             sitting.spent = note["spent"]
         case "back":
             sitting.charged += note["charged"]
+        case "hint":
+            station = str(note["station"])
+            sitting.hints[station] = sitting.hints.get(station, 0) + 1
+        case "look":
+            sitting.looks.append(str(note["look"]))
+        case "told":
+            sitting.told += [n for n in note["facts"] if type(n) is int and n not in sitting.told]
+        case "note":
+            sitting.notes.append(str(note["text"]))
+        case "sure":
+            sitting.sure[str(note["station"])] = note["sure"] is True
+        case "spoken":
+            sitting.lang = note["lang"]
         case "stopped":
             sitting.stop = note["why"]
         case "done":

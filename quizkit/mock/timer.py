@@ -59,6 +59,11 @@ class Timer:
         """Return for how many seconds the open question has been open."""
         return self._clock.steady() - self._opened
 
+    def charge(self, seconds: float) -> None:
+        """Take time that something costs off the clock, and let the open question have taken it."""
+        self._used += seconds
+        self._opened -= seconds
+
     def away(self, seconds: float) -> float:
         """Charge time away to the pause budget, what it cannot pay to the interview.
 

@@ -29,6 +29,7 @@ TARGETS: Mapping[Kind, float] = {
     "trace": 90,
     "bug": 120,
     "essay": 240,
+    "written": 180,
 }
 _SLOW = 3.0
 _QUICK = 0.5

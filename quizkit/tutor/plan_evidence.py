@@ -23,6 +23,7 @@ AGAIN_TAKES = 0.6
 """The share of its first time a question met before takes. A judgement, until it is measured."""
 _WORK: Mapping[Kind, float] = {
     "choice": 45, "numeric": 90, "order": 60, "cloze": 60, "trace": 90, "bug": 120, "essay": 300,
+    "written": 180,
 }  # fmt: skip
 """Seconds to think and to write beside the reading, with the code where there is some. A judgement,
 until the learner's own times are known."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, get_args
 
 from quizkit.bank.entry import Entry
-from quizkit.bank.mocks import Script
+from quizkit.bank.script import Script
 
 Weigh = Callable[[Entry], float]
 Role = Literal["junior", "senior", "staff"]

@@ -11,7 +11,7 @@ from quizkit.bank.mocks import Script, read_mock
 from quizkit.bank.model import Choice, Problem
 from quizkit.bank.reader import Bank
 from quizkit.diary import Diary
-from quizkit.mock.desk import EssaySheet, Handed, Left, Opening, OpenQuestion, Stop, Ticks
+from quizkit.mock.desk import Handed, Left, Opening, OpenQuestion, RubricSheet, Stop, Ticks
 from quizkit.mock.interview import Interview, begin, resume
 from quizkit.mock.ledger import Ledger
 from quizkit.mock.sitting import load, sittings
@@ -161,7 +161,7 @@ class HandClock:
 
 
 Step = Handed | Left | str | Callable[[OpenQuestion], Handed | Left | str]
-Judgement = Ticks | Left | Callable[[EssaySheet], Ticks | Left]
+Judgement = Ticks | Left | Callable[[RubricSheet], Ticks | Left]
 
 
 class PlannedDesk:
@@ -172,7 +172,7 @@ class PlannedDesk:
         self.steps = [*steps]
         self.judgements: list[Judgement] = []
         self.moments: list[OpenQuestion] = []
-        self.sheets: list[EssaySheet] = []
+        self.sheets: list[RubricSheet] = []
         self.stops: list[Stop] = []
         self.interactive = False
 
@@ -193,7 +193,7 @@ class PlannedDesk:
     def stopped(self, why: Stop, lang: Lang) -> None:
         self.stops.append(why)
 
-    def tick(self, sheet: EssaySheet) -> Ticks | Left:
+    def tick(self, sheet: RubricSheet) -> Ticks | Left:
         self.sheets.append(sheet)
         if not self.judgements:
             return Ticks(sheet.points, sheet.vetoes)

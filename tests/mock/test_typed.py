@@ -3,7 +3,8 @@
 import pytest
 
 from quizkit.bank.reader import Bank
-from quizkit.mock.typed import MisreadError, read
+from quizkit.mock.misread import MisreadError
+from quizkit.mock.typed import read
 from quizkit.tutor.asked import ask
 
 

@@ -13,7 +13,7 @@ from quizkit.bank.formula import parse
 from quizkit.bank.functions import Value
 from quizkit.bank.model import Bug, Choice, Numeric, Question, Text
 from quizkit.bank.reader import Bank
-from quizkit.mock.desk import EssaySheet
+from quizkit.mock.desk import RubricSheet
 from quizkit.proof.parts import Parts
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import ask
@@ -685,7 +685,7 @@ def test_the_head_and_the_standing_break_between_facts_and_never_inside_one(lang
 
 @pytest.mark.parametrize(("lang", "points"), [("zh", "（2 分）"), ("en", " (2 pt)")])
 def test_points_stand_in_the_languages_own_brackets(lang: Lang, points: str):
-    sheet = EssaySheet(shelf.asked("essay"), lang, 1, 3, "x", (), ())
+    sheet = RubricSheet(shelf.asked("essay"), lang, 1, 3, "x", (), ())
     shown = drawn(judge_screen(sheet, plain=False))
     assert points in shown
     assert ("(" in shown) is (lang == "en")

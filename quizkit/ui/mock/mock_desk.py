@@ -9,9 +9,11 @@ from typing import Protocol
 from rich.console import RenderableType
 from rich.text import Text
 
-from quizkit.bank.model import Essay
+from quizkit.bank.model import Bug, Essay
+from quizkit.bank.script import WrittenTask
 from quizkit.errors import DiaryError
-from quizkit.mock.desk import EssaySheet, Handed, Left, Opening, OpenQuestion, Stop, Ticks
+from quizkit.mock.desk import Handed, Left, Opening, OpenQuestion, RubricSheet, Stop, Ticks
+from quizkit.mock.judge import rubric
 from quizkit.ui.lines.lines import Lines
 from quizkit.ui.mock.mock_screen import (
     clock_line,
@@ -208,7 +210,10 @@ class MockDesk:
     def meet(self, moment: OpenQuestion) -> Handed | Left:
         """Put the question, the clock in the prompt."""
         screen = mock_question_screen(moment, self._plain, self._hand.lines)
-        multiline = isinstance(moment.asked.question, Essay)
+        question = moment.asked.question
+        multiline = isinstance(question, Essay | Bug) or (
+            isinstance(question, WrittenTask) and question.write.schedule is not None
+        )
         # A text of several lines starts below the clock, where it has the whole width.
         end = "\n> " if multiline else ""
         typed = self._hand.type(
@@ -225,11 +230,11 @@ class MockDesk:
         self._notice = [Text(say(f"mock.stopped_{why}", lang), "bold", overflow="fold"), Text("")]
         self._hand.tell(Text(""), *self._notice)
 
-    def tick(self, sheet: EssaySheet) -> Ticks | Left:
+    def tick(self, sheet: RubricSheet) -> Ticks | Left:
         """Ask for the numbers of what was said, until they can be read."""
         question, lang = sheet.asked.question, sheet.lang
-        assert isinstance(question, Essay)
-        split, last = len(question.rubric), len(question.rubric) + len(question.vetoes)
+        split = len(rubric(question))
+        last = split + len(question.vetoes if isinstance(question, Essay) else ())
         before = [*sheet.points, *(split + veto for veto in sheet.vetoes)]
         listed = " ".join(str(number + 1) for number in before)
         wanted = say("mock.judge_line", lang, ticked=listed or say("mock.judge_none", lang))

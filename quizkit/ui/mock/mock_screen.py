@@ -7,7 +7,8 @@ from rich.text import Text
 
 from quizkit.bank.evidence import evidence
 from quizkit.bank.model import Choice, Cloze, Essay, Numeric, Order
-from quizkit.mock.desk import EssaySheet, Opening, OpenQuestion
+from quizkit.mock.desk import Opening, OpenQuestion, RubricSheet
+from quizkit.mock.judge import rubric
 from quizkit.mock.timer import Timer, face
 from quizkit.tutor.desk import Moment
 from quizkit.tutor.stem import stem
@@ -68,17 +69,18 @@ def clock_line(timer: Timer, target: float, lang: str) -> str:
     return say("mock.clock_over", spoken, left=left, over=face(-question))
 
 
-def judge_screen(sheet: EssaySheet, plain: bool) -> RenderableType:
+def judge_screen(sheet: RubricSheet, plain: bool) -> RenderableType:
     """Draw an essay and its rubric, points first, then what must not be said, with numbers."""
     lang, question, fill = sheet.lang, sheet.asked.question, sheet.asked.fill
-    assert isinstance(question, Essay)
-    points = [inline(fill(point.says, lang), plain) for point in question.rubric]
-    for row, point in zip(points, question.rubric, strict=True):
+    wanted = rubric(question)
+    points = [inline(fill(point.says, lang), plain) for point in wanted]
+    for row, point in zip(points, wanted, strict=True):
         row.append(bracketed([say("mock.points", lang, points=point.points)], lang), "dim")
         if evidence(sheet.text, point.keywords):
             row.append(" *", "bold")
-    vetoes = [inline(fill(veto.says, lang), plain) for veto in question.vetoes]
-    for row, veto in zip(vetoes, question.vetoes, strict=True):
+    false = question.vetoes if isinstance(question, Essay) else ()
+    vetoes = [inline(fill(veto.says, lang), plain) for veto in false]
+    for row, veto in zip(vetoes, false, strict=True):
         if evidence(sheet.text, veto.keywords):
             row.append(" *", "bold")
     title = say("mock.judge", lang, number=sheet.number, total=sheet.total)

@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from quizkit.bank import model
-from quizkit.bank.mocks import BEST, Script
+from quizkit.bank.script import BEST, Script
+from quizkit.mock.marks import Mark
 from quizkit.mock.printed import CONVENTIONS, convention
-from quizkit.mock.scorecard import VETO_CAP, Mark, Scorecard
+from quizkit.mock.scorecard import VETO_CAP, Scorecard
 from quizkit.mock.sitting import InterviewState
 from quizkit.mock.timer import lasted
 from quizkit.tutor.verdict import as_list, as_mapping
@@ -25,8 +26,8 @@ def scorecard_screen(
     card: Scorecard, lang: Lang, myths: Mapping[str, model.Text], plain: bool
 ) -> RenderableType:
     """Draw the whole scorecard, evidence and conventions included."""
-    word = say("mock.passed" if card.passed else "mock.failed", lang)
-    title = f"{say('mock.card', lang)}  {card.script.title[lang]}"
+    word = say("card.passed" if card.passed else "card.failed", lang)
+    title = f"{say('card.card', lang)}  {card.script.title[lang]}"
     parts: list[RenderableType] = [Text(title, "bold", overflow="fold")]
     if not plain:
         parts.append(rule())
@@ -34,21 +35,21 @@ def scorecard_screen(
     parts.append(Text(_overall(card, lang), overflow="fold"))
     if card.capped:
         said = "; ".join(text[lang] for mark in card.marks for text in mark.said)
-        capped = say("mock.capped_here", lang, cap=f"{VETO_CAP:g}", said=said)
+        capped = say("card.capped_here", lang, cap=f"{VETO_CAP:g}", said=said)
         parts.append(Text(capped, WRONG, overflow="fold"))
-    parts += section(say("mock.dimensions", lang), _dimensions(card, lang))
-    parts += section(say("mock.answers", lang))
+    parts += section(say("card.dimensions", lang), _dimensions(card, lang))
+    parts += section(say("card.answers", lang))
     for mark in card.marks:
         parts += _answer(mark, lang, plain)
-    parts += section(say("mock.time", lang), _time(card, lang))
+    parts += section(say("card.time", lang), _time(card, lang))
     if card.myths:
         named = [myths[slug][lang] if slug in myths else slug for slug in card.myths]
-        parts += section(say("mock.myths", lang), _list(named, plain))
+        parts += section(say("card.myths", lang), _list(named, plain))
     if card.review:
         shown = [f"quizkit show {name}" for name in card.review]
-        parts += section(say("mock.review", lang), _list(shown, plain))
+        parts += section(say("card.review", lang), _list(shown, plain))
     rules = [convention(name, lang) for name in CONVENTIONS]
-    parts += section(say("mock.rules_title", lang), _list(rules, plain))
+    parts += section(say("card.rules_title", lang), _list(rules, plain))
     return Group(*parts)
 
 
@@ -79,7 +80,7 @@ def history_screen(sittings: Sequence[InterviewState], lang: Lang) -> Renderable
         card: Mapping[str, Any] = sitting.card or {}
         word = say("mock.history_open", lang)
         if card:
-            word = say("mock.passed" if card["verdict"] == "pass" else "mock.failed", lang)
+            word = say("card.passed" if card["verdict"] == "pass" else "card.failed", lang)
         score = f"{card['overall']:.2f} / {card['best']:g}" if card else ""
         # The learner lives by the clock on the wall.
         date = sitting.at.astimezone().strftime("%Y-%m-%d %H:%M")
@@ -91,13 +92,13 @@ def _overall(card: Scorecard, lang: Lang) -> str:
     marks: list[str] = []
     for name, mark in card.script.pass_mark.items():
         if name == "overall":
-            marks.append(say("mock.mark_overall", lang, mark=f"{mark:g}"))
+            marks.append(say("card.mark_overall", lang, mark=f"{mark:g}"))
         else:
-            dimension = say(f"mock.{name}", lang)
-            shown = say("mock.mark_dimension", lang, dimension=dimension, mark=f"{mark:g}")
+            dimension = say(f"card.{name}", lang)
+            shown = say("card.mark_dimension", lang, dimension=dimension, mark=f"{mark:g}")
             marks.append(shown)
     joined = ("，" if lang == "zh" else ", ").join(marks)
-    return say("mock.overall", lang, score=f"{card.overall:.2f}", best=f"{BEST:g}", marks=joined)
+    return say("card.overall", lang, score=f"{card.overall:.2f}", best=f"{BEST:g}", marks=joined)
 
 
 def _dimensions(card: Scorecard, lang: Lang) -> RenderableType:
@@ -107,14 +108,14 @@ def _dimensions(card: Scorecard, lang: Lang) -> RenderableType:
         grid.add_column(justify="right", no_wrap=True)
     grid.add_column(overflow="fold")
     names = ("dimension", "weight", "score", "evidence")
-    grid.add_row(*(Text(say(f"mock.column_{name}", lang), "dim") for name in names))
+    grid.add_row(*(Text(say(f"card.column_{name}", lang), "dim") for name in names))
     for each in card.rated:
         evidence = " + ".join(
             f"{mark.station.id} {mark.score:.0%} × {share:g}" for mark, share in each.evidence
         )
         low = each.needed is not None and each.score < each.needed
         style = WRONG if low else ""
-        name = say(f"mock.{each.dimension}", lang)
+        name = say(f"card.{each.dimension}", lang)
         grid.add_row(name, f"{each.weight:g}", Text(f"{each.score:.2f}", style), evidence)
     return grid
 
@@ -122,16 +123,16 @@ def _dimensions(card: Scorecard, lang: Lang) -> RenderableType:
 def _answer(mark: Mark, lang: Lang, plain: bool) -> list[RenderableType]:
     name = mark.question.id if mark.station.ask else mark.station.id
     heading = Text.assemble((name, "bold"), overflow="fold")
-    facts: list[str] = [say("mock.is_probe", lang)] if mark.probe else []
+    facts: list[str] = [say("card.is_probe", lang)] if mark.probe else []
     if not mark.reached:
-        return [Text(""), heading.append("  " + "  ".join([*facts, say("mock.unreached", lang)]))]
+        return [Text(""), heading.append("  " + "  ".join([*facts, say("card.unreached", lang)]))]
     heading.append(f"  {mark.score:.0%}", RIGHT if mark.verdict and mark.verdict.right else WRONG)
-    key = "mock.time_over" if mark.seconds > mark.target else "mock.time_of"
+    key = "card.time_over" if mark.seconds > mark.target else "card.time_of"
     facts.append(say(key, lang, seconds=lasted(mark.seconds), target=lasted(mark.target)))
     if mark.late:
-        facts.append(say("mock.is_late", lang))
+        facts.append(say("card.is_late", lang))
     judge = "no_answer" if mark.judge == "nobody" else f"by_{mark.judge}"
-    facts.append(say(f"mock.{judge}", lang))
+    facts.append(say(f"card.{judge}", lang))
     rows: list[tuple[str, str]] = []
     if mark.judge == "key" and mark.verdict:
         rows.append(("given", given_words(mark, lang)))
@@ -143,7 +144,7 @@ def _answer(mark: Mark, lang: Lang, plain: bool) -> list[RenderableType]:
     grid.add_column(overflow="fold")
     styles = {"hit": "green", "missed": "yellow", "said": "red"}
     for key, text in rows:
-        grid.add_row(Text(say(f"mock.{key}", lang), styles.get(key, "dim")), inline(text, plain))
+        grid.add_row(Text(say(f"card.{key}", lang), styles.get(key, "dim")), inline(text, plain))
     heading.append("  " + "  ".join(facts), "not bold dim")
     return [Text(""), heading, Padding(grid, (0, 0, 0, 2))]
 
@@ -167,11 +168,11 @@ def given_words(mark: Mark, lang: Lang) -> str:
 def _time(card: Scorecard, lang: Lang) -> RenderableType:
     spent = card.spent
     used, total = lasted(spent.used), lasted(spent.total)
-    rows = [say("mock.time_used", lang, used=used, total=total)]
+    rows = [say("card.time_used", lang, used=used, total=total)]
     paused, budget = lasted(spent.paused), lasted(spent.budget)
-    rows.append(say("mock.time_paused", lang, paused=paused, budget=budget))
+    rows.append(say("card.time_paused", lang, paused=paused, budget=budget))
     if spent.charged:
-        rows.append(say("mock.time_charged", lang, charged=lasted(spent.charged)))
+        rows.append(say("card.time_charged", lang, charged=lasted(spent.charged)))
     return Text("\n".join(rows), overflow="fold")
 
 
