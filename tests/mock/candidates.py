@@ -9,9 +9,10 @@ import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
+
+from room import HandClock
 
 from quizkit.bank.mocks import read_mock
 from quizkit.bank.model import Bug, Choice, Cloze, Numeric, Order, Problem, Trace
@@ -36,23 +37,6 @@ from quizkit.tutor.stem import stem
 from quizkit.words import Lang
 
 SESSION = "a-seat-with-a-view"
-
-
-class HandClock:
-    """A clock that stands still until somebody moves it."""
-
-    def __init__(self) -> None:
-        self.seconds = 1000.0
-        self.start = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
-
-    def wall(self) -> datetime:
-        return self.start + timedelta(seconds=self.seconds)
-
-    def steady(self) -> float:
-        return self.seconds
-
-    def pass_(self, seconds: float) -> None:
-        self.seconds += seconds
 
 
 @dataclass
@@ -156,7 +140,7 @@ def prompts(script: Script, bank: Bank, lang: Lang, diary: Path, session: str = 
                 f"## {step.id}{'' if step.id in main else '   (a follow-up: may not be asked)'}"
                 f"   target {step.seconds} s"
             )
-            if step.lead:
+            if step.lead is not None:
                 out.append(step.lead[lang])
             out.append(stem(asked, lang).markdown())
             out += _body(asked, lang)
