@@ -64,12 +64,13 @@ def outcomes(question: Question, probes: Sequence[Probe], script: Script) -> Ite
     if "hints" in asked:
         ranges["hints"] = range(MOST_HINTS + 1)
     always: dict[str, Value] = {"left": float(script.minutes), "hints": 0, "silent": False}
-    for answer in _answers(question):
+    for answer in answers(question):
         for values in product(*ranges.values()):
             yield {**always, **answer, **dict(zip(ranges, values, strict=True))}
 
 
-def _answers(question: Question) -> Iterator[dict[str, Value]]:
+def answers(question: Question) -> Iterator[dict[str, Value]]:
+    """Yield every way an answer can turn out, by the names that conditions use."""
     match question:
         case Essay():
             points, vetoes = len(question.rubric), len(question.vetoes)

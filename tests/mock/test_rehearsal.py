@@ -1,11 +1,14 @@
 """A script is played before anybody sits it: what nothing brings about is a mistake."""
 
+from random import Random
+
 import pytest
 from candidates import load
 
 from quizkit.bank.mocks import mock_slugs, read_mock
 from quizkit.bank.reader import Bank
-from quizkit.mock.rehearsal import outcomes, put, rehearsed
+from quizkit.mock.heard import Heard, route
+from quizkit.mock.rehearsal import answers, outcomes, put, rehearsed
 from quizkit.paths import QUESTIONS
 
 SHIPPED = mock_slugs(QUESTIONS)
@@ -36,6 +39,36 @@ def test_a_script_of_an_hour_has_ten_probes_and_some_go_deeper(shipped):
         )
         deeper += put(step.probes, best) is not None
     assert deeper >= 4
+
+
+def test_twenty_candidates_go_fifteen_ways_and_none_runs_out_of_clock(shipped):
+    """Each knows as much as their seed says, and takes every target in full."""
+    script, bank = shipped
+    ways: set[tuple[str, ...]] = set()
+    for seed in range(20):
+        random, heard, spent = Random(seed), dict[str, Heard](), 0.0
+        while True:
+            met = [step for step, _ in route(script, heard)]
+            step = next((each for each in met if each.id not in heard), None)
+            if step is None:
+                break
+            spent += step.seconds + sum(look.seconds for look in step.looks)
+            outcomes = sorted(
+                answers(script.question(step, bank.questions)), key=lambda each: each["score"]
+            )
+            knows = random.random() < 0.2 + seed / 30
+            turned = len(outcomes) - 1 if knows else random.randrange(len(outcomes))
+            looks = {f"look{n}": random.random() < 0.5 for n in range(1, 9)}
+            heard[step.id] = {
+                "silent": False,
+                **outcomes[turned],
+                **looks,
+                "left": script.minutes - spent / 60,
+                "hints": random.choice((0, 0, 0, 1, 2)),
+            }
+        ways.add(tuple(step.id for step in met))
+        assert spent <= script.minutes * 60
+    assert len(ways) >= (15 if script.minutes >= 30 else 10)
 
 
 ASKED = """
