@@ -71,13 +71,14 @@ def _start(
 ) -> None:
     from quizkit.diary import Diary
     from quizkit.mock.interview import Interview, begin
+    from quizkit.mock.seat import seat
     from quizkit.mock.timer import SystemClock
-    from quizkit.paths import diary_file
+    from quizkit.paths import diary_file, home
     from quizkit.words import say
 
     script, shelf = _script(name, banks)
     _still_open(lang)
-    with Diary(diary_file()) as diary:
+    with seat(home()), Diary(diary_file()) as diary:
         desk = _desk(json, plain)
         diary.wait_with(lambda: desk.busy(_waits(lang)))
         ledger = begin(script, diary, desk, SystemClock(), lang, minutes)
@@ -109,11 +110,12 @@ def _resume(
     from quizkit.errors import UsageError
     from quizkit.mock.interview import Interview, resume
     from quizkit.mock.ledger import Ledger
+    from quizkit.mock.seat import seat
     from quizkit.mock.sitting import load, sittings
     from quizkit.mock.timer import SystemClock
-    from quizkit.paths import diary_file
+    from quizkit.paths import diary_file, home
 
-    with Diary(diary_file()) as diary:
+    with seat(home()), Diary(diary_file()) as diary:
         every = sittings(diary)
         left = [each for each in every if each.card is None and name in (None, each.script)]
         if not left:

@@ -379,6 +379,10 @@ WORDS: Words = {
         "zh": "这个面试脚本用不了：\n{problems}",
         "en": "This interview script cannot be used:\n{problems}",
     },
+    "mock_taken": {
+        "zh": "另一个终端里正在面试，一次只能面一场：先在那边面完，或者按 Ctrl-C 离开",
+        "en": "An interview is going on in another terminal, and there is one at a time: finish it there, or leave it with Ctrl-C",
+    },
     "mock_none_open": {
         "zh": "没有没面完的面试。开始一场：quizkit mock --list",
         "en": "No interview was left open. To start one: quizkit mock --list",
