@@ -54,7 +54,7 @@ WHEN: dict[Lang, dict[State, str]] = {
     },
 }
 BESIDE: tuple[State, ...] = ("home", "demos", "filter", "riddle", "ran", "watch", "interview")
-"""Where the session asks nothing: a key of any time has the same meaning there, where it has one."""
+"""Where no session asks: a key of any time has the same meaning there, where it has one."""
 ALWAYS: dict[Lang, str] = {"en": "any time", "zh": "随时"}
 ASKED: dict[Lang, str] = {"en": "a question", "zh": "答题"}
 COLUMNS: dict[Lang, tuple[str, ...]] = {
