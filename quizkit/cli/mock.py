@@ -171,7 +171,9 @@ def _hold(interview: "Interview", shelf: "Bank", json: bool, plain: bool) -> Non
 
 def _desk(json: bool, plain: bool) -> "MockDesk":
     from quizkit.ui.lines.lines import Lines
-    from quizkit.ui.mock.mock_desk import LineHand, MockDesk, TerminalHand
+    from quizkit.ui.mock.line_hand import LineHand
+    from quizkit.ui.mock.mock_desk import MockDesk
+    from quizkit.ui.mock.terminal_hand import TerminalHand
     from quizkit.ui.terminal.console import console, is_plain
     from quizkit.ui.terminal.screen import Screen
 
@@ -180,7 +182,8 @@ def _desk(json: bool, plain: bool) -> "MockDesk":
         return MockDesk(TerminalHand(Screen(console())), plain=False)
     console()  # what it settles about encodings holds for lines too
     lines = Lines(sys.stdin, sys.stderr if json else sys.stdout)
-    return MockDesk(LineHand(lines, attended=here), plain=True)
+    both = here and sys.stdout.isatty()
+    return MockDesk(LineHand(lines, attended=here, edits=both), plain=True)
 
 
 def _list(banks: list[Path], lang: "Lang", json: bool) -> None:
