@@ -8,20 +8,19 @@ if TYPE_CHECKING:
     from quizkit.bank.library import Library
     from quizkit.bank.model import Question
     from quizkit.lab.report import Report, Setting
+    from quizkit.proof.prove import Prover
     from quizkit.proof.view import ProofView
 
 
-def kept_views(beside: bool = False) -> "Callable[[Question], ProofView | None]":
-    """Return a function from a question to its proof as recorded, or to None if none is kept.
+def recorded_only(beside: bool = False) -> "Prover":
+    """Return a prover that runs nothing: it has what ships of the runs, or LabError.
 
     `beside` has the other recorded settings too.
     """
-    from quizkit.bank.draw import FIRST
-    from quizkit.errors import LabError, QuizkitError
+    from quizkit.errors import LabError
     from quizkit.lab.catalogue import catalogue
     from quizkit.proof.kept import shipped
     from quizkit.proof.prove import Prover
-    from quizkit.tutor.asked import ask
 
     demos = catalogue()
     record = shipped(demos)
@@ -31,10 +30,20 @@ def kept_views(beside: bool = False) -> "Callable[[Question], ProofView | None]"
             return found
         raise LabError("torch_missing")
 
+    return Prover(demos, run, known=record.get if beside else lambda _: None)
+
+
+def kept_views(beside: bool = False) -> "Callable[[Question], ProofView | None]":
+    """Return a function from a question to its proof as recorded, or to None if none is kept."""
+    from quizkit.bank.draw import FIRST
+    from quizkit.errors import QuizkitError
+    from quizkit.tutor.asked import ask
+
+    prover = recorded_only(beside)
+
     def view(question: "Question") -> "ProofView | None":
         if question.proof is None:
             return None
-        prover = Prover(demos, run, known=record.get if beside else lambda _: None)
         try:
             return prover.view(question, ask(question, FIRST).values)
         except QuizkitError:

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,7 +31,7 @@ def mock(
         str | None,
         typer.Argument(
             metavar="SCRIPT",
-            help="An interview's script, as --list names it.",
+            help="An interview's script, as --list names it; for --card also an ID of --history.",
             autocompletion=complete.scripts,
         ),
     ] = None,
@@ -45,17 +45,44 @@ def mock(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the one left unfinished.")
     ] = False,
-    history: Annotated[bool, typer.Option("--history", help="List the interviews so far.")] = False,
+    history: Annotated[
+        bool, typer.Option("--history", help="List the interviews so far, and what changed.")
+    ] = False,
+    card: Annotated[
+        bool, typer.Option("--card", help="Show a scorecard again; the last one, if none is named.")
+    ] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="With --card: as Markdown on stdout.")
+    ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="With --card: as a page to keep or to share."),
+    ] = None,
+    interviewer: Annotated[
+        bool,
+        typer.Option("--interviewer", help="Print the script with its keys, for who interviews."),
+    ] = False,
     bank: Banks = None,
     json: Json = False,
     plain: LineByLine = False,
     lang: Spoken = None,
 ) -> None:
     """Hold a timed mock interview: questions with follow-ups, one clock, a scorecard at the end."""
+    from quizkit.cli.mock_card import show_card, show_history
+    from quizkit.cli.mock_sheet import show_sheet
+    from quizkit.errors import UsageError
+
     spoken = language(lang)
     banks = bank or []
     if history:
-        _history(spoken, json)
+        show_history(spoken, json)
+    elif card or markdown or html is not None:
+        told = spoken if lang is not None else None
+        show_card(script, told, json=json, plain=plain, markdown=markdown, html=html)
+    elif interviewer:
+        if script is None:
+            raise UsageError("mock_which")
+        show_sheet(*_script(script, banks), spoken, plain)
     elif resume:
         _resume(script, banks, lang is not None, spoken, json, plain)
     elif list_ or script is None:
@@ -69,6 +96,7 @@ def mock(
 def _start(
     name: str, minutes: float | None, banks: list[Path], lang: "Lang", json: bool, plain: bool
 ) -> None:
+    from quizkit.cli.mock_card import teller
     from quizkit.diary import Diary
     from quizkit.mock.interview import Interview, begin
     from quizkit.mock.seat import seat
@@ -85,7 +113,8 @@ def _start(
         if ledger is None:
             tell(say("mock.not_begun", lang), err=True)
             raise typer.Exit(INTERRUPTED)
-        _hold(Interview(script, shelf.questions, desk, ledger, shows=_code), shelf, json, plain)
+        tells = teller(shelf)
+        _hold(Interview(script, shelf.questions, desk, ledger, None, code, tells), json, plain)
 
 
 def _still_open(lang: "Lang") -> None:
@@ -106,6 +135,7 @@ def _still_open(lang: "Lang") -> None:
 def _resume(
     name: str | None, banks: list[Path], said: bool, lang: "Lang", json: bool, plain: bool
 ) -> None:
+    from quizkit.cli.mock_card import teller
     from quizkit.diary import Diary
     from quizkit.errors import UsageError
     from quizkit.mock.interview import Interview, resume
@@ -127,11 +157,11 @@ def _resume(
         desk = _desk(json, plain)
         diary.wait_with(lambda: desk.busy(_waits(sitting.lang)))
         ledger = Ledger(diary, SystemClock(), sitting)
-        interview = Interview(script, shelf.questions, desk, ledger, resume(ledger), _code)
-        _hold(interview, shelf, json, plain)
+        told, tells = resume(ledger), teller(shelf)
+        _hold(Interview(script, shelf.questions, desk, ledger, told, code, tells), json, plain)
 
 
-def _code(question: "Question") -> "Excerpt | None":
+def code(question: "Question") -> "Excerpt | None":
     """Return the code that a question shows; the others need not load the laboratory."""
     if question.kind not in ("bug", "trace"):
         return None
@@ -146,27 +176,27 @@ def _waits(lang: "Lang") -> str:
     return f"{say('study.diary_waits', lang)}  {say('ui.stop_run', lang)}"
 
 
-def _hold(interview: "Interview", shelf: "Bank", json: bool, plain: bool) -> None:
+def _hold(interview: "Interview", json: bool, plain: bool) -> None:
     """Hold the interview and show its scorecard; leaving it is exit code 130."""
-    from quizkit.mock.printed import printed
-    from quizkit.ui.mock.scorecard_screen import scorecard_screen
-    from quizkit.ui.terminal.console import console, is_plain
-    from quizkit.ui.terminal.screen import Screen
+    from quizkit.cli.mock_card import draw_card, print_json
+    from quizkit.mock.readback import read_card
     from quizkit.words import say
 
-    lang = interview.sitting.lang
     try:
         card = interview.run()
     except KeyboardInterrupt:
         card = None
+    lang = interview.sitting.lang
     if card is None:
         tell(say("mock.left", lang), err=True)
         raise typer.Exit(INTERRUPTED)
+    told = dict(interview.sitting.card or {})
     if json:
-        _print(printed(card, lang))
+        print_json(told)
         return
-    plain = is_plain(plain) or not sys.stdout.isatty()
-    Screen(console(plain)).add("", scorecard_screen(card, lang, shelf.myths, plain))
+    kept = read_card(told)
+    assert kept is not None
+    draw_card(kept, lang, plain)
 
 
 def _desk(json: bool, plain: bool) -> "MockDesk":
@@ -187,7 +217,8 @@ def _desk(json: bool, plain: bool) -> "MockDesk":
 
 
 def _list(banks: list[Path], lang: "Lang", json: bool) -> None:
-    from quizkit.ui.mock.scorecard_screen import list_screen
+    from quizkit.cli.mock_card import print_json
+    from quizkit.ui.mock.history_screen import list_screen
     from quizkit.ui.terminal.console import console
     from quizkit.ui.terminal.screen import Screen
 
@@ -212,24 +243,7 @@ def _list(banks: list[Path], lang: "Lang", json: bool) -> None:
         }
         for script in scripts
     ]
-    _print({"schema": "quizkit/mocks/1", "mocks": rows})
-
-
-def _history(lang: "Lang", json: bool) -> None:
-    from quizkit.diary import Diary
-    from quizkit.mock.sitting import sittings
-    from quizkit.paths import diary_file
-    from quizkit.ui.mock.scorecard_screen import history_screen
-    from quizkit.ui.terminal.console import console
-    from quizkit.ui.terminal.screen import Screen
-
-    with Diary(diary_file()) as diary:
-        every = sittings(diary)
-    if json:
-        cards = [each.card for each in every if each.card is not None]
-        _print({"schema": "quizkit/scorecards/1", "scorecards": cards})
-    else:
-        Screen(console()).add(history_screen(every, lang))
+    print_json({"schema": "quizkit/mocks/1", "mocks": rows})
 
 
 def _script(name: str, banks: list[Path]) -> tuple["Script", "Bank"]:
@@ -272,9 +286,3 @@ def _scripts(banks: list[Path]) -> tuple[list["Script"], list["Problem"]]:
             if script is not None:
                 found[slug] = script
     return [found[slug] for slug in sorted(found)], problems
-
-
-def _print(what: dict[str, Any]) -> None:
-    import json
-
-    typer.echo(json.dumps(what, ensure_ascii=False))

@@ -5,6 +5,7 @@ the next question is put, so it may be killed at any moment.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Any
 from uuid import uuid4
 from zlib import crc32
 
@@ -41,6 +42,8 @@ from quizkit.words import Lang
 
 Shows = Callable[[Question], Excerpt | None]
 """Returns the code that a question shows, if it shows any."""
+Tells = Callable[[Scorecard], dict[str, Any]]
+"""Returns a scorecard as it is kept."""
 
 
 class Interview:
@@ -54,6 +57,7 @@ class Interview:
         ledger: Ledger,
         message: Note | None = None,
         shows: Shows = lambda _: None,
+        tells: Tells = printed,
     ) -> None:
         self.script = script
         self.desk = desk
@@ -62,6 +66,7 @@ class Interview:
         self.message = message
         self._questions = questions
         self._shows = shows
+        self._tells = tells
         self._asked: dict[str, Asked] = {}
 
     def run(self) -> Scorecard | None:
@@ -71,7 +76,7 @@ class Interview:
         if not self._judge():
             return None
         card = self._card()
-        self.ledger.done(printed(card, self.sitting.lang))
+        self.ledger.done(self._tells(card))
         return card
 
     def _ask(self) -> bool:

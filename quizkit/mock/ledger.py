@@ -181,6 +181,7 @@ class Ledger:
     def done(self, card: dict[str, Any]) -> None:
         """Write the scorecard as it was given, whatever becomes of the script."""
         self._write("done", {"card": card})
+        self.sitting.card = card
 
     def _log(self, name: str, *, hurried: bool = False, **note: object) -> None:
         clock = {"used": self.timer.used(), "paused": self.timer.paused}

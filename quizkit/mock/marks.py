@@ -19,7 +19,7 @@ class Mark:
     """One step of the interview, and what the answer was worth.
 
     `stands` are the vetoes that count: those the learner ticked, or without ticks those that were
-    heard and were not taken back when asked about.
+    heard and were not taken back when asked about. `withdrawn` are the others that were heard.
     """
 
     station: Station
@@ -29,6 +29,7 @@ class Mark:
     verdict: Verdict | None = None
     judge: Judge = "nobody"
     stands: tuple[int, ...] = ()
+    withdrawn: tuple[int, ...] = ()
     reached: bool = True
     late: bool = False
     seconds: float = 0.0
@@ -112,10 +113,14 @@ def mark(station: Station, parent: Station | None, asked: Asked, sitting: Interv
     if answer is None:
         return Mark(station, probes, asked, reached=False, target=target)
     kept = Kept.of(answer)
-    given, stands = answer.given, ()
+    given, stands, withdrawn = answer.given, (), ()
     if isinstance(asked.question, Essay) and given is not None:
         stands = _standing(station, sitting, as_mapping(given), kept.judge)
         given = {**as_mapping(given), "vetoes": [*stands]}
+        every = range(len(asked.question.vetoes))
+        withdrawn = tuple(
+            n for n in every if kept.heard.get(f"veto{n + 1}") is True and n not in stands
+        )
     return Mark(
         station,
         probes,
@@ -124,6 +129,7 @@ def mark(station: Station, parent: Station | None, asked: Asked, sitting: Interv
         verdict=judge(asked, given) if given is not None else None,
         judge=kept.judge,
         stands=stands,
+        withdrawn=withdrawn,
         late=kept.late,
         seconds=answer.seconds,
         target=target,

@@ -19,6 +19,7 @@ from quizkit.bank.script import BEST, Script
 from quizkit.mock.desk import Stop
 from quizkit.mock.marks import Mark
 from quizkit.mock.sitting import InterviewState
+from quizkit.words import Lang
 
 VETO_CAP = 2.0
 HALF = 0.5
@@ -54,7 +55,10 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Scorecard:
-    """An interview's whole result. `asked` are the numbers of the facts that were asked for."""
+    """An interview's whole result. `asked` are the numbers of the facts that were asked for.
+
+    `lang` is the language that was spoken at its end.
+    """
 
     session: str
     script: Script
@@ -69,6 +73,7 @@ class Scorecard:
     asked: tuple[int, ...] = ()
     looks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    lang: Lang = "en"
 
     @property
     def myths(self) -> tuple[str, ...]:
@@ -133,4 +138,5 @@ def scorecard(
         asked=tuple(n for n in sitting.told if n < len(script.facts)),
         looks=tuple(sitting.looks),
         notes=tuple(sitting.notes),
+        lang=sitting.lang,
     )

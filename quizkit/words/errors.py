@@ -383,6 +383,22 @@ WORDS: Words = {
         "zh": "另一个终端里正在面试，一次只能面一场：先在那边面完，或者按 Ctrl-C 离开",
         "en": "An interview is going on in another terminal, and there is one at a time: finish it there, or leave it with Ctrl-C",
     },
+    "mock_no_cards": {
+        "zh": "还没有评分，一场都没面完。可以面的：quizkit mock --list",
+        "en": "There is no scorecard yet: no interview was finished. For a list: quizkit mock --list",
+    },
+    "mock_no_card": {
+        "zh": "没有 {name} 的评分。面过的各场：quizkit mock --history",
+        "en": "There is no scorecard of {name}. The interviews so far: quizkit mock --history",
+    },
+    "mock_card_unread": {
+        "zh": "{name} 这一场的评分读不出来，原样看：quizkit mock --history --json",
+        "en": "The scorecard of {name} cannot be read. As it lies there: quizkit mock --history --json",
+    },
+    "mock_which": {
+        "zh": "--interviewer 要写剧本的名字。全部列表：quizkit mock --list",
+        "en": "--interviewer takes a script's name. For a list: quizkit mock --list",
+    },
     "mock_none_open": {
         "zh": "没有没面完的面试。开始一场：quizkit mock --list",
         "en": "No interview was left open. To start one: quizkit mock --list",

@@ -229,5 +229,9 @@ WORDS: Words = {
     },
     "list_start": {"zh": "开始：quizkit mock {script}", "en": "To start: quizkit mock {script}"},
     "history_none": {"zh": "还没有面过。", "en": "No interview yet."},
+    "history_card": {
+        "zh": "看哪一场的评分：quizkit mock 编号 --card，也可以写剧本名，不写就是最近一场",
+        "en": "To see a scorecard: quizkit mock ID --card, or a script's name; without either, the last one",
+    },
     "history_open": {"zh": "没面完", "en": "not finished"},
 }

@@ -40,11 +40,15 @@ CHINESE: dict[str, str] = {
     "What to weigh by: the level of the job, or a mock's script.": "按什么加权：职级，或一个面试脚本",
     "Keep it: from then on `quizkit study` follows the plan.": "保存；之后 quizkit study 照计划出题",
     # mock
-    "An interview's script, as --list names it.": "面试脚本的名字，见 --list",
+    "An interview's script, as --list names it; for --card also an ID of --history.": "面试脚本的名字，见 --list；配 --card 时也可以写 --history 里的编号",
     "Another total in minutes; targets scale with it.": "改总时长（分钟），每题的目标时间按比例变",
     "List the scripts.": "列出所有面试脚本",
     "Go on with the one left unfinished.": "接着没面完的那场",
-    "List the interviews so far.": "列出面过的各场",
+    "List the interviews so far, and what changed.": "列出面过的各场，以及和上一次的差别",
+    "Show a scorecard again; the last one, if none is named.": "再看一次评分；不写名字就是最近一场",
+    "With --card: as Markdown on stdout.": "配 --card：以 Markdown 打印到标准输出",
+    "With --card: as a page to keep or to share.": "配 --card：写成一个网页，留着或发给别人",
+    "Print the script with its keys, for who interviews.": "打印带答案的剧本，给扮面试官的人",
     # demo
     "A demo; without one, list them all.": "demo 的名字；不写就列出全部",
     "How many ranks; 4 unless a break says otherwise.": "几个 rank；默认 4，埋 bug 时按它的要求",

@@ -28,7 +28,7 @@ def test_a_pipe_answers_line_by_line_and_gets_the_scorecard(mock):
     done = mock("small", "--json", typed=lines)
     assert done.returncode == 0, done.stderr
     card = json.loads(done.stdout)
-    assert card["schema"] == "quizkit/scorecard/1"
+    assert card["schema"] == "quizkit/scorecard/2"
     assert [(each["station"], each["judge"]) for each in card["answers"]] == [
         ("bubble", "key"),
         ("bubble-again", "nobody"),
@@ -42,7 +42,9 @@ def test_a_pipe_answers_line_by_line_and_gets_the_scorecard(mock):
     assert "\x1b" not in done.stderr + done.stdout
 
     listed = json.loads(mock("--history", "--json").stdout)
-    assert listed == {"schema": "quizkit/scorecards/1", "scorecards": [card]}
+    assert (listed["schema"], listed["scorecards"]) == ("quizkit/scorecards/2", [card])
+    [attempt] = listed["attempts"]
+    assert (attempt["overall"], attempt["change"]) == (card["overall"], None)
     shown = mock("--history").stdout
     assert f"{card['overall']:.2f} / 4" in shown
 
@@ -52,7 +54,7 @@ def test_where_the_input_ends_at_the_rubric_keywords_stand_and_say_so(mock):
     card = json.loads(done.stdout)
     assert card["answers"][2]["judge"] == "keywords"
     done = mock("small", typed="0.99\n:s\nactivation\n\n1 2\n")
-    assert "by keywords alone, nobody confirmed" in done.stdout
+    assert "By keywords alone, nobody confirmed" in done.stdout
 
 
 def test_where_the_input_ends_before_it_can_be_gone_on_with(mock, tmp_path):

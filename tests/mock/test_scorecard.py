@@ -79,9 +79,9 @@ def test_what_is_printed_adds_up_and_is_kept(room):
         (10, "activation"),
         (10, room.picks("p", "m")),
     )
-    told = printed(card, "en")
+    told = printed(card)
     assert told == json.loads(json.dumps(told))
-    assert told["schema"] == "quizkit/scorecard/1"
+    assert told["schema"] == "quizkit/scorecard/2"
     for each in told["dimensions"]:
         shares = sum(part["share"] for part in each["evidence"])
         mean = sum(part["share"] * part["score"] for part in each["evidence"]) / shares
@@ -94,13 +94,11 @@ def test_what_is_printed_adds_up_and_is_kept(room):
     assert (probe["station"], probe["probe"], probe["expected"]) == (
         "bubble-again",
         True,
-        "activation memory",
+        {"zh": "激活显存", "en": "activation memory"},
     )
-    assert (why["hit"], why["missed"], why["expected"]) == (
-        ["names the activation peak"],
-        ["says the bubble stays"],
-        None,
-    )
+    assert [each["en"] for each in why["hit"]] == ["names the activation peak"]
+    assert [each["en"] for each in why["missed"]] == ["says the bubble stays"]
+    assert why["expected"] is None
     assert (why["judge"], parts["judge"]) == ("learner", "key")
     assert told["myths"] == ["1f1b-cuts-bubble"]
     assert told["review"] == ["pp/bubble", "pp/stages"]

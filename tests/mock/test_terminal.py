@@ -109,6 +109,8 @@ def test_killed_between_questions_and_in_mid_answer(quizkit, home):
     quiz.press("\x13")
     quiz.until("Against the rubric")
     quiz.press("\r")
+    quiz.until("any key goes back")
+    quiz.press("q")
     assert quiz.close() == 0
     with Diary(home / "diary.sqlite3") as diary:
         [sitting] = sittings(diary)
@@ -147,6 +149,8 @@ def test_when_time_is_up_what_was_typed_is_judged(quizkit, home):
     quiz.press("\r")
     quiz.until("本题")
     quiz.press("0.9")
+    quiz.until("按任意键返回")
+    quiz.press("q")
     assert quiz.close() == 0
     with Diary(home / "diary.sqlite3") as diary:
         [sitting] = sittings(diary)

@@ -61,7 +61,7 @@ def _said(moment: Moment, proof: ProofView) -> Said:
         case Cloze() as question:
             return _gaps(moment, proof, question)
         case _:
-            return _number(moment, proof)
+            return number_said(moment, proof)
 
 
 def _option(moment: Moment, proof: ProofView, question: Choice) -> Said:
@@ -175,7 +175,8 @@ def _borne_out(moment: Moment, proof: ProofView, right: bool, key: str) -> tuple
     return say("glance.agrees" if right else "glance.borne_out", moment.lang, answer=key), right
 
 
-def _number(moment: Moment, proof: ProofView) -> Said:
+def number_said(moment: Moment, proof: ProofView) -> Said:
+    """Return a number as the learner said it and as the run measured it, each in its unit."""
     question, lang = moment.question, moment.lang
     unit = question.unit if isinstance(question, Numeric) else ""
     right = moment.verdict is not None and moment.verdict.right
