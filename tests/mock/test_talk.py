@@ -111,6 +111,12 @@ def editor(tmp_path: Path) -> Callable[[str], str]:
     return make
 
 
+def given(state: InterviewState, station: str) -> dict[str, object]:
+    answer = state.answers[station].given
+    assert isinstance(answer, dict)
+    return answer
+
+
 def kept(home: Path) -> InterviewState:
     with Diary(home / "diary.sqlite3") as diary:
         [sitting] = sittings(diary)
@@ -178,9 +184,9 @@ def test_when_time_is_up_beside_the_text_the_text_is_handed_in(seat, tmp_path):
     quiz.until("Against the rubric")
     quiz.press("\r")
     assert quiz.close() == 0
-    [first, *_] = kept(tmp_path).answers.values()
-    assert first.given["text"] == "the stacks"
-    assert Kept.of(first).late
+    state = kept(tmp_path)
+    assert given(state, "open")["text"] == "the stacks"
+    assert Kept.of(state.answers["open"]).late
 
 
 @pytest.mark.parametrize(
@@ -247,8 +253,9 @@ def test_when_time_is_up_in_the_editor_what_was_saved_is_taken(seat, editor, tmp
     quiz.until("Against the rubric")
     quiz.press("\r")
     assert quiz.close() == 0
-    [first, *_] = kept(tmp_path).answers.values()
-    assert (first.given["text"], Kept.of(first).late) == ("saved", True)
+    state = kept(tmp_path)
+    assert given(state, "open")["text"] == "saved"
+    assert Kept.of(state.answers["open"]).late
     assert quiz.echoes
 
 
@@ -299,10 +306,10 @@ def test_every_kind_says_how_it_is_answered(seat, tmp_path, lang, shown, columns
     quiz.until({"zh": "对照评分点", "en": "Against the rubric"}[lang])
     quiz.press("\r")
     assert quiz.close() == 0
-    given = {name: each.given for name, each in kept(tmp_path).answers.items()}
-    assert given["layout"] == {"tp": 8, "pp": 2}
-    assert given["schedule"] == ["F0 F1 B0 B1", "F0 B0 F1 B1"]
-    assert given["bug"]["line"] == 4
+    state = kept(tmp_path)
+    assert state.answers["layout"].given == {"tp": 8, "pp": 2}
+    assert state.answers["schedule"].given == ["F0 F1 B0 B1", "F0 B0 F1 B1"]
+    assert given(state, "bug")["line"] == 4
 
 
 def lines(tmp_path: Path, bank: Path, typed: str, *options: str, **more: str):
@@ -328,7 +335,7 @@ def test_a_line_with_a_colon_is_said_to_the_interviewer(tmp_path, bank):
     assert out.count("It hangs, what do you look at?") == 1
     assert "\x1b" not in out
     state = kept(tmp_path)
-    assert state.answers["open"].given["text"] == "first\nsecond"
+    assert given(state, "open")["text"] == "first\nsecond"
     assert state.answers["open"].hints == 1
     assert state.answers["open"].sure is True
 
@@ -346,7 +353,7 @@ def test_a_colon_and_a_question_mark_list_what_was_given_and_what_can_be_had(tmp
 def test_the_other_language_is_written_whole(tmp_path, bank):
     done = lines(tmp_path, bank, "half\n:t\n\n", "--lang", "en")
     assert "它停住了，先看什么？" in done.stdout
-    assert kept(tmp_path).answers["open"].given["text"] == "half"
+    assert given(kept(tmp_path), "open")["text"] == "half"
     assert kept(tmp_path).answers["open"].lang == "zh"
 
 
@@ -371,7 +378,7 @@ def test_lines_are_warned_once_a_line_is_sent(room):
     told: list[str] = []
     for _ in range(4):
         moment = OpenQuestion(
-            ask(room.questions["pp/bubble"], 1), "en", 1, 3, False, "", 80.0, timer, str
+            ask(room.questions["pp/bubble"], 1), "en", 1, 3, False, "", 80.0, timer, lambda _: None
         )
         assert isinstance(desk.meet(moment), Handed)
         told.append(out.getvalue()[sum(map(len, told)) :])
@@ -394,6 +401,6 @@ def test_an_editor_at_a_terminal_without_a_screen(terminal, tmp_path, bank, edit
     quiz.until("So far (Enter alone hands it in as it is):")
     quiz.press("\r")
     quiz.until("Write a layout")
-    assert kept(tmp_path).answers["open"].given["text"] == "whole"
+    assert given(kept(tmp_path), "open")["text"] == "whole"
     quiz.press("\x03")
     assert quiz.close() == 130
