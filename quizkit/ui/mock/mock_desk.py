@@ -6,7 +6,17 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from quizkit.bank.model import Essay
-from quizkit.mock.desk import Aside, Handed, Left, Opening, OpenQuestion, RubricSheet, Stop, Ticks
+from quizkit.mock.desk import (
+    Aside,
+    Handed,
+    Left,
+    Opening,
+    OpenQuestion,
+    RubricSheet,
+    Stop,
+    Talk,
+    Ticks,
+)
 from quizkit.mock.judge import rubric
 from quizkit.mock.timer import face
 from quizkit.ui.mock.answer_page import END, LEAVE, NO_ANSWER, AnswerPage, Writer
@@ -27,6 +37,8 @@ class MockDesk:
         self._plain = plain
         self._notice: list[RenderableType] = []
         self._before: OpenQuestion | None = None
+        # The facts and notes that stand in the lines above, in this language.
+        self._above: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
         # The text that was handed in last: if it comes back, it could not be read.
         self._handed = ""
 
@@ -55,6 +67,8 @@ class MockDesk:
         """Put the question, the clock in the prompt."""
         before = self._before
         again = before is not None and before.asked is moment.asked
+        if before is not None and before.lang == moment.lang:
+            self._above = before.talk.told, before.talk.notes
         self._before = moment
         near = nearing(moment.timer, moment.target)
         typed = self._hand.type(self._page(moment, before if again else None))
@@ -105,19 +119,20 @@ class MockDesk:
         """The page of a question; `before` if it was there already, and something has happened."""
         lang, talk, lines = moment.lang, moment.talk, self._hand.lines
         body = question_parts(moment, self._plain)
-        given_so_far = given(talk, lang, self._plain)
+        so_far = given(talk, lang, self._plain)
         message = [] if moment.message is None else [_said(note(moment.message, lang))]
         asked = Text(how(moment.asked, lang, lines), "dim", overflow="fold")
         many = takes_lines(moment.asked)
         if lines:
             keys = Text(say("mock.keys_lines", lang), "dim", overflow="fold")
             help_ = [*on_request(talk, lang, lines), Text(""), asked, keys, Text("")]
-            told = [*message, *body, *given_so_far, *help_]
+            told = [*message, *body, *self._unread(talk, lang), *help_]
             if before is not None and before.lang == lang:
                 told = [*message, *self._new(moment, before)]
+            help_ = [*so_far, *help_]
             foot: list[RenderableType] = []
         else:
-            body += [*on_request(talk, lang, lines), *given_so_far]
+            body += [*on_request(talk, lang, lines), *so_far]
             gone = () if talk.more_hints else ("hint",)
             foot = [Text(""), *message, asked, footer("interview", lang, 0, gone)]
             told, help_ = [], []
@@ -140,6 +155,11 @@ class MockDesk:
             talks=True,
             offers=before is None and moment.draft != self._handed,
         )
+
+    def _unread(self, talk: Talk, lang: Lang) -> list[RenderableType]:
+        """What was given and is not in the lines above; facts and notes go on counting."""
+        told, notes = self._above
+        return given(talk, lang, self._plain, since=Talk(told=told, notes=notes))
 
     def _new(self, moment: OpenQuestion, before: OpenQuestion) -> list[RenderableType]:
         """What has come since the question was last put: all that lines need to be told."""

@@ -52,7 +52,8 @@ def edit(draft: str, deadline: float | None, keep: Callable[[str], None] | None)
         return Edited(draft, trouble=("mock.editor_none", {}))
     with tempfile.TemporaryDirectory(prefix="quizkit-") as folder:
         file = Path(folder) / "answer.md"
-        file.write_text(draft, encoding="utf-8")
+        # An editor expects a last line that has ended, as it will leave one.
+        file.write_text(f"{draft}\n" if draft else "", encoding="utf-8")
         failed: Note = ("mock.editor_failed", {"editor": command})
         try:
             job = _Job([*shlex.split(command), str(file)])
