@@ -1,7 +1,7 @@
 """The manners all commands share: which language one speaks, and how a failure leaves."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -11,10 +11,12 @@ from quizkit.settings import glimpse, settings
 from quizkit.words import Lang
 
 if TYPE_CHECKING:
+    from quizkit.bank.entry import Entry
     from quizkit.bank.library import Library
     from quizkit.bank.model import Retired
     from quizkit.bank.reader import Bank
     from quizkit.tutor.lineup import Allowance
+    from quizkit.tutor.rehearsal import Rehearsal
 
 _spoken: list[Lang] = []
 
@@ -144,6 +146,24 @@ def allowance() -> "Allowance":
     names = ("new_per_day", "reviews_per_day")
     left = [max(0, found[n].number - d) for n, d in zip(names, done, strict=True)]
     return Allowance(*left)
+
+
+def todays_practice(known: "Iterable[Entry]") -> "Rehearsal | None":
+    """Return what the last mock interview left to practise today, of the questions there are."""
+    from dataclasses import replace
+    from datetime import UTC, datetime
+
+    from quizkit.diary import Diary, exists
+    from quizkit.paths import diary_file
+    from quizkit.tutor.rehearsal import named, rehearsal
+
+    if not exists(diary_file()):
+        return None
+    with Diary(diary_file()) as diary:
+        done = diary.events(name="done")
+        found = rehearsal(done, diary.answers(), datetime.now(UTC)) if done else None
+    there = named(found, known) if found else ()
+    return replace(found, questions=there) if found and there else None
 
 
 def no_question(shelves: "Library", name: str) -> QuizkitError:

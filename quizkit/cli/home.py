@@ -11,6 +11,7 @@ from quizkit.cli.common import (
     language,
     library,
     tell,
+    todays_practice,
 )
 
 if TYPE_CHECKING:
@@ -73,10 +74,15 @@ def _found(lang: "Lang") -> _Found:
         held = beliefs(every, judged(every, diary.answers())) if cards else []
         titles = {slug: each.title for slug, each in shelves.topics().items()}
         myths = shelves.myths() if held else {}
-    asked = core(every, cards)
+    practice = todays_practice(every)
+    first = practice.questions if practice else ()
+    asked = core(every, {*cards, *first})
     late = len(due(asked, cards, now))
     unseen = sum(each.id not in cards for each in asked)
-    days, reviews, new = _today(asked, cards, lang, late, unseen)
+    others = [each for each in asked if each.id not in first]
+    days, reviews, new = _today(others, cards, lang, first)
+    known = sum(name in cards for name in first)
+    reviews, new = reviews + known, new + len(first) - known
     home = Home(
         level=settled["level"].number if settled["level"].origin != "default" else None,
         days=days,
@@ -88,25 +94,31 @@ def _found(lang: "Lang") -> _Found:
         ),
         belief=held[0] if held else None,
         begun=bool(cards),
+        practice=practice,
     )
     myth = myths.get(home.belief.myth) if home.belief else None
     return _Found(home, titles, myth, late, unseen, broken)
 
 
 def _today(
-    asked: "Sequence[Entry]", cards: "Mapping[str, Card]", lang: "Lang", late: int, unseen: int
+    asked: "Sequence[Entry]", cards: "Mapping[str, Card]", lang: "Lang", first: "Sequence[str]"
 ) -> tuple[int | None, int, int]:
-    """Days to the interview, if one is settled, and how many reviews and new ones today holds."""
+    """Days to the interview, if one is settled, and how many reviews and new ones today holds
+    besides those that come first.
+    """
+    from datetime import UTC, datetime
+
     from quizkit.cli.plan import settled_aim, todays_lineup
+    from quizkit.tutor.lineup import due
 
     if aim := settled_aim(asked, [], lang):
-        from datetime import datetime
-
         days = (aim.interview - datetime.now().astimezone().date()).days
         planned = todays_lineup(asked, cards, aim).plan
         reviews = sum(name in cards for name in planned)
         return days, reviews, len(planned) - reviews
-    left = allowance()
+    late = len(due(asked, cards, datetime.now(UTC)))
+    unseen = sum(each.id not in cards for each in asked)
+    left = allowance().less(first, cards)
     return None, min(late, left.reviews), min(unseen, left.new)
 
 
@@ -131,11 +143,12 @@ def _screen(found: _Found, lang: "Lang") -> "Sequence[str]":
 
 
 def _lines(found: _Found, lang: "Lang") -> None:
-    from quizkit.ui.screens.home_screen import facts, topic_lines
+    from quizkit.ui.screens.home_screen import facts, practice_told, topic_lines
     from quizkit.words import say
 
     here = found.home
     told = [" · ".join(facts(here, lang)), say("study.due", lang, due=found.due, new=found.new)]
+    told += [each] if (each := practice_told(here, lang)) else []
     if here.belief:
         myth = found.myth[lang] if found.myth else here.belief.myth
         told.append(say("home.belief", lang, times=here.belief.times, myth=myth))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quizkit.cli.common import choose_topics, language, library, own_banks, tell
+from quizkit.cli.common import choose_topics, language, library, own_banks, tell, todays_practice
 from quizkit.cli.options import AllOfThem, Banks, Json, Spoken, Topics, Unboxed
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def plan(
     wanted = choose_topics(QUESTIONS, bank or [], topics)
     with library(bank or []) as shelves, Diary(diary_file()) as diary:
         entries = shelves.entries(wanted)
+        practice = todays_practice(entries)
         level = settled["level"].number
         weigh = _weigh(aimed, entries, bank or [])
         aim = Aim(interview=day, minutes=amount, weigh=weigh, level=level, lang=spoken)
@@ -90,13 +91,14 @@ def plan(
     if save:
         _save(day, amount, aimed, topics, spoken)
     if json:
-        _print(found, aim, aimed, len(entries) - len(planned))
+        first = practice.questions if practice else ()
+        _print(found, aim, aimed, len(entries) - len(planned), first)
         return
     from quizkit.ui.screens.plan_screen import Told, plan_screen
     from quizkit.ui.terminal.console import console, is_plain
 
     followed = save or not any((interview, minutes is not None, for_, topic))
-    shown = plan_screen(found, Told(aim, aimed, topics, followed), spoken)
+    shown = plan_screen(found, Told(aim, aimed, topics, followed, practice), spoken)
     console(plain=is_plain(plain)).print(shown)
 
 
@@ -196,7 +198,9 @@ def _save(day: date, minutes: int, aimed: str | None, topics: Sequence[str], lan
     tell(say("plan.saved", lang, file=file), err=True)
 
 
-def _print(found: "Outlook", aim: "Aim", aimed: str | None, left_out: int) -> None:
+def _print(
+    found: "Outlook", aim: "Aim", aimed: str | None, left_out: int, first: Sequence[str]
+) -> None:
     import json
 
     said = {
@@ -217,6 +221,7 @@ def _print(found: "Outlook", aim: "Aim", aimed: str | None, left_out: int) -> No
             }
             for (day, each), due in zip(found.days, found.due, strict=True)
         ],
+        "first_today": first,
         "slip_today": found.slip,
         "best_topic": found.best[0] if found.best else None,
         "more": dict(zip(("minutes", "gain"), found.more, strict=True)) if found.more else None,

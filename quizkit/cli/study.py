@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quizkit.cli import complete
-from quizkit.cli.common import allowance, choose_topics, language, library, no_question, tell_broken
+from quizkit.cli.common import (
+    allowance,
+    choose_topics,
+    language,
+    library,
+    no_question,
+    tell_broken,
+    todays_practice,
+)
 from quizkit.cli.options import AllOfThem, Banks, JsonLines, LineByLine, Spoken, Topics
 from quizkit.cli.session import open_desk, session
 
@@ -70,6 +78,7 @@ def study(
     from quizkit.settings import settings
     from quizkit.tutor.lineup import Lineup, chosen, core, today
     from quizkit.tutor.queue import Queue
+    from quizkit.tutor.rehearsal import rehearsed
 
     spoken = language(lang)
     if names:
@@ -109,15 +118,25 @@ def study(
             spoken, start = chosen_lang, settings()["level"].number
 
         aim = settled_aim(entries, bank or [], spoken) if limit is None else None
+        practice = todays_practice(entries)
+        first = practice.questions[:limit] if practice else ()
 
         def queue(cards: "Mapping[str, Card]", number: int) -> Queue:
-            asked = entries if all_ else core(entries, cards)
+            asked = entries if all_ else core(entries, {*cards, *first})
+            others = [each for each in asked if each.id not in first]
             if aim:
-                return Queue(asked, todays_lineup(asked, cards, aim), number)
-            now = datetime.now(UTC)
-            share = allowance() if limit is None else None
-            lineup = today(asked, cards, now, number, limit=limit, allowance=share, start=start)
-            return Queue(asked, lineup, number)
+                lineup = todays_lineup(others, cards, aim)
+            else:
+                now = datetime.now(UTC)
+                share = allowance().less(first, cards) if limit is None else None
+                rest = limit - len(first) if limit is not None else None
+                if others and rest != 0:
+                    lineup = today(
+                        others, cards, now, number, limit=rest, allowance=share, start=start
+                    )
+                else:
+                    lineup = Lineup(cards=cards)
+            return Queue(asked, rehearsed(lineup, practice, asked) if practice else lineup, number)
 
         session(
             entries,

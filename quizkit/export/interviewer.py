@@ -174,8 +174,9 @@ def _records(step: Station, questions: Mapping[str, Question], lang: Lang) -> It
 def condition(source: str, question: Question, looks: tuple[Text, ...], lang: Lang) -> str:
     """Say in words the condition on an answer to a question."""
     words = (_word(token, question, looks, lang) for token in _TOKEN.findall(source))
-    text = re.sub(r"\(\s+", "(", " ".join(words))
-    return re.sub(r"\s+\)", ")", text)
+    text = re.sub(r"(?<=\()\s+|\s+(?=\))", "", " ".join(words))
+    # Chinese sets no blanks around its own signs.
+    return re.sub(r"(?<=[，：”])\s+|\s+(?=[，：“])", "", text) if lang == "zh" else text
 
 
 def _word(token: str, question: Question, looks: tuple[Text, ...], lang: Lang) -> str:

@@ -146,7 +146,7 @@ class PracticeTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PracticeDay:
-    """Questions to practise on a day: the interview ends on day 1."""
+    """A day of practice: the interview ends on day 1."""
 
     day: int
     questions: tuple[PracticeTask, ...] = ()

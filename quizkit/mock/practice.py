@@ -16,8 +16,8 @@ from quizkit.mock.first_words import first_words
 from quizkit.mock.kept_card import PracticeDay, PracticeTask, Why
 from quizkit.mock.marks import Mark
 from quizkit.mock.scorecard import Rated
+from quizkit.tutor.rehearsal import DAYS
 
-DAYS = 7
 FEWEST, MOST = 2, 4
 """Questions a day."""
 

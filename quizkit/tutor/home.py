@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quizkit.tutor.beliefs import Belief
+from quizkit.tutor.rehearsal import Rehearsal
 from quizkit.tutor.tally import Tally
 
 Step = Literal["place", "study", "belief", "mock"]
@@ -20,7 +21,8 @@ class Home:
 
     `days` are those to the interview, of `minutes` each; None where none is settled. `reviews` and
     `new` are today's, as `study` would ask them. `topics` say of each how many of its questions
-    will be remembered tomorrow. `begun`: whether anything was ever answered.
+    will be remembered tomorrow. `begun`: whether anything was ever answered. `practice` are the
+    questions, counted in above, that an interview of late left to practise.
     """
 
     level: int | None
@@ -31,11 +33,12 @@ class Home:
     topics: Mapping[str, Tally]
     belief: Belief | None
     begun: bool
+    practice: Rehearsal | None = None
 
     @property
     def step(self) -> Step:
         """The next useful thing: a level first, then today's, then what is still believed."""
-        if self.level is None and not self.begun:
+        if self.level is None and not self.begun and not self.practice:
             return "place"
         if self.reviews or self.new:
             return "study"

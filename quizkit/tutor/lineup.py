@@ -13,6 +13,7 @@ from quizkit.answer import Card
 from quizkit.bank.entry import Entry
 from quizkit.tutor.memory import LEECH
 from quizkit.tutor.mixing import is_essay, mixed
+from quizkit.tutor.verdict import Note
 
 HANDFUL = 60
 """So many are put in order at a time: nobody waits for the order of thousands."""
@@ -36,6 +37,11 @@ class Allowance:
     new: int
     reviews: int
 
+    def less(self, names: Collection[str], cards: Mapping[str, Card]) -> "Allowance":
+        """Return what is left of it once these questions are asked, whatever it says of them."""
+        known = sum(name in cards for name in names)
+        return Allowance(max(0, self.new - len(names) + known), max(0, self.reviews - known))
+
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
@@ -44,6 +50,7 @@ class Lineup:
     `waiting` may come in place of what is planned. `ahead`: nothing is due and nothing is new, so
     this is asked before its time. `spared` is how many a day's limit left for another day.
     `cards` are what it was made from, `levels` where each topic goes on, if that was looked at.
+    `first` are those of the plan that keep their place at its front, because of `why`.
     """
 
     plan: Sequence[str] = ()
@@ -53,6 +60,8 @@ class Lineup:
     spared: int = 0
     cards: Mapping[str, Card] = field(default_factory=dict[str, Card])
     levels: Mapping[str, int] = field(default_factory=dict[str, int])
+    first: Sequence[str] = ()
+    why: Note | None = None
 
 
 def is_leech(name: str, cards: Mapping[str, Card]) -> bool:

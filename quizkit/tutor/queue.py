@@ -40,8 +40,11 @@ class Queue:
         self._times: dict[str, int] = {}
         self._repeated: set[str] = set()
         self._led: set[str] = set()
-        self._brought: set[str] = set()
-        self._reasons: dict[str, Note] = {}
+        self._first = frozenset(lineup.first)
+        self._brought: set[str] = {*lineup.first}
+        self._reasons: dict[str, Note] = (
+            dict.fromkeys(lineup.first, lineup.why) if lineup.why else {}
+        )
         # How many follow-ups led to a question.
         self._links: dict[str, int] = {}
         self._back: list[Turn] = []
@@ -196,7 +199,7 @@ class Queue:
 
         Where the number of questions was asked for, whatever has not been asked.
         """
-        ahead = self._coming.names()[::-1]
+        ahead = [name for name in self._coming.names()[::-1] if name not in self._first]
         yield from (name for name in ahead if self._new(name))
         if self._limited:
             yield from (name for name in ahead if name in self._cards and name not in self._times)
@@ -222,7 +225,8 @@ class Queue:
         """Return the place of what may come now, from `start` on; past the end if nothing may."""
         for at in range(start, len(self._coming.plan)):
             name = self._steered(self._coming.plan[at])
-            begins_stuck = not self._times and is_leech(name, self._cards)
+            first = name in self._first
+            begins_stuck = not self._times and is_leech(name, self._cards) and not first
             if not begins_stuck and not self._too_hard(name):
                 return at
         return len(self._coming.plan)

@@ -18,6 +18,10 @@ WORDS: Words = {
         "zh": "还没纠正的误解（犯过 {times} 次）：{myth}",
         "en": "Still believed (shown {times} times): {myth}",
     },
+    "practice": {
+        "zh": "{date} 模拟面试的练习，第 {day} 天：先做 {count} 题",
+        "en": "From your mock of {date}, day {day} of practice: {count} questions come first",
+    },
     "topics": {
         "zh": "专题：明天还记得的题 / 总题数",
         "en": "Topics: what you will remember tomorrow, of all questions",

@@ -3,6 +3,10 @@
 from quizkit.words import Words
 
 WORDS: Words = {
+    "practice": {
+        "zh": "今天先做 {date} 模拟面试的练习，第 {day} 天，共 {count} 题：{names}",
+        "en": "First today, from your mock of {date} (day {day} of practice), {count}: {names}",
+    },
     "title": {
         "zh": "到面试那天（{date}，还剩 {days} 天），每天 {minutes} 分钟",
         "en": "To the interview on {date} (days left: {days}), {minutes} minutes a day",

@@ -141,6 +141,7 @@ WORDS: Words = {
     "now_link": {"zh": "追问 {number}/{of}", "en": "follow-up {number} of {of}"},
     "now_followup": {"zh": "追问", "en": "follow-up"},
     "now_down": {"zh": "退一步", "en": "a step down"},
+    "now_mock": {"zh": "{date} 模拟面试的练习", "en": "from your mock of {date}"},
     "now_belief": {"zh": "同一个误区", "en": "the same misconception"},
     "leech": {
         "zh": "这题已经忘了 {lapses} 次，光靠重复记不住。先读专题导言：quizkit learn {topic}；再看 w 和 y，按 p 跑一遍",

@@ -37,6 +37,8 @@ class HomePage:
         parts: list[RenderableType] = [
             Text("  ·  ".join(facts(self._home, lang)), "bold", overflow="fold")
         ]
+        if told := practice_told(self._home, lang):
+            parts.append(Text(told, overflow="fold"))
         if belief := self._home.belief:
             told = say("home.belief", lang, times=belief.times, myth=self._myth)
             parts.append(short(Text(told), 2 * width - 2))
@@ -85,6 +87,15 @@ def facts(home: Home, lang: Lang) -> Sequence[str]:
     load = "today" if home.days is None else "today_minutes"
     load = load if home.reviews or home.new else "done"
     return [level, *days, say(f"home.{load}", lang, **counts)]
+
+
+def practice_told(home: Home, lang: Lang) -> str:
+    """Say what an interview of late left to practise today; nothing where that is nothing."""
+    if not home.practice:
+        return ""
+    found = home.practice
+    told = {"date": f"{found.held:%m-%d}", "day": found.day, "count": len(found.questions)}
+    return say("home.practice", lang, **told)
 
 
 def topic_lines(home: Home, titles: Mapping[str, str], lang: Lang) -> Iterator[str]:

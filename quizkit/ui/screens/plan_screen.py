@@ -9,8 +9,9 @@ from rich.text import Text
 
 from quizkit.tutor.plan_memory import Fsrs
 from quizkit.tutor.plan_outlook import LITTLE, Aim, Outlook, Prospect
+from quizkit.tutor.rehearsal import Rehearsal
 from quizkit.ui.screens.parts import bracketed, section
-from quizkit.words import Lang, say
+from quizkit.words import Lang, listed, say
 
 _SHOWN = 14
 """Days with a line of their own; the others share one."""
@@ -22,12 +23,15 @@ _LATE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Facts to tell with a plan: what it keeps to, and whether `study` follows it."""
+    """Facts to tell with a plan: what it keeps to, whether `study` follows it, and what comes first
+    today because of an interview.
+    """
 
     aim: Aim
     weighed: str | None
     topics: Sequence[str]
     saved: bool
+    practice: Rehearsal | None = None
 
 
 def plan_screen(found: Outlook, told: Told, lang: Lang) -> RenderableType:
@@ -94,6 +98,8 @@ def _average(of: Sequence[float]) -> str:
 
 def _notes(found: Outlook, told: Told, lang: Lang) -> Iterable[str]:
     today, due = found.days[0][1], found.due[0]
+    if told.practice:
+        yield practice_note(told.practice, lang)
     reviews = sum(name in found.late for name in today.reviews)
     if (won := _won(found.whole)) and told.aim.minutes:
         questions = found.whole.questions
@@ -123,6 +129,12 @@ def _notes(found: Outlook, told: Told, lang: Lang) -> Iterable[str]:
         yield say(key, lang, reviews=found.reviews)
     yield say("plan.basis", lang)
     yield say("plan.start" if told.saved else "plan.save_first", lang)
+
+
+def practice_note(found: Rehearsal, lang: Lang) -> str:
+    """Say what an interview of late left to practise today, by name."""
+    told = {"date": f"{found.held:%m-%d}", "day": found.day, "count": len(found.questions)}
+    return say("plan.practice", lang, names=listed(found.questions, lang), **told)
 
 
 def _light(found: Outlook, lang: Lang) -> Iterable[str]:
