@@ -126,7 +126,7 @@ class MockDesk:
         if lines:
             keys = Text(say("mock.keys_lines", lang), "dim", overflow="fold")
             help_ = [*on_request(talk, lang, lines), Text(""), asked, keys, Text("")]
-            told = [*message, *body, *self._unread(talk, lang), *help_]
+            told = [Text(""), *message, *body, *self._unread(talk, lang), *help_]
             if before is not None and before.lang == lang:
                 told = [*message, *self._new(moment, before)]
             help_ = [*so_far, *help_]
