@@ -18,6 +18,7 @@ from quizkit.mock.readback import read_card, written
 from quizkit.mock.sitting import sittings
 from quizkit.ui.mock.history_screen import history_screen
 from quizkit.ui.mock.scorecard_screen import scorecard_screen
+from quizkit.words import Lang
 
 # As the first edition kept it: one language, ids instead of words.
 OLD = {
@@ -87,7 +88,7 @@ def held(room, *steps, ticks=None, beyond=None):
     return card
 
 
-def drawn(card, lang="en", width=80, plain=True):
+def drawn(card, lang: Lang = "en", width=80, plain=True):
     console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as shown:
         console.print(scorecard_screen(card, lang, plain))
@@ -226,7 +227,7 @@ def test_practice_is_the_same_each_time_and_each_question_comes_twice(bad, room)
     firsts = [name for name, again in asked if not again]
     assert sorted(firsts) == sorted(name for name, again in asked if again)
     # The misconception that was shown comes first, and what was right not at all.
-    assert [task.why for task in bad.practice[0].questions][0] == "myth"
+    assert bad.practice[0].questions[0].why == "myth"
     assert len(firsts) == len(set(firsts))
 
 
@@ -278,8 +279,9 @@ def test_history_tells_the_difference_to_the_attempt_before(room):
 def test_history_lists_an_old_card_and_one_that_is_hardly_one(room):
     held(room, (9, room.right), (9, "activation"), (9, room.picks("p")), ticks=Ticks((), ()))
     [sitting] = sittings(room.diary)
-    old, torn = replace(sitting, card=OLD), replace(
-        sitting, card={"verdict": "fail", "overall": 1, "best": 4}
+    old, torn = (
+        replace(sitting, card=OLD),
+        replace(sitting, card={"verdict": "fail", "overall": 1, "best": 4}),
     )
     found = attempts([sitting, old, torn])
     assert [each.overall for each in found[1:]] == [1.5, 1.0]
@@ -291,7 +293,7 @@ def test_history_lists_an_old_card_and_one_that_is_hardly_one(room):
     ("prompt", "wanted"),
     [
         ("第二次。4 张卡的 DDP 慢了。先看什么？", "第二次。4 张卡的 DDP 慢了"),
-        ("The second one. DDP on 4 GPUs is slow. What next?", "The second one. DDP on 4 GPUs is slow"),
+        ("The second one. DDP is slow. What next?", "The second one. DDP is slow"),
         ("`a` and **b**?", "a and b?"),
         ("With {n} ranks, how many bytes does each of them send in one step of it?",
          "With … ranks, how many bytes does each of them send in…"),
