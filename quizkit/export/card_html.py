@@ -63,7 +63,7 @@ code { background: var(--soft); padding: 0 .2em; border-radius: 3px; }
   dd p { margin: 0; } li ul li { margin: 0; }
   .meter svg { height: 1.8mm; } dl { gap: 0 1.5mm; } pre { padding: .5mm 1mm; }
   /* Two pages of paper have the verdict, the points and the keys; the screen has all of it. */
-  dd.own, dd.model { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3;
+  dd.own, dd.model { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
     overflow: hidden; }
 }
 """

@@ -20,62 +20,6 @@ from quizkit.ui.mock.history_screen import history_screen
 from quizkit.ui.mock.scorecard_screen import scorecard_screen
 from quizkit.words import Lang
 
-# As the first edition kept it: one language, ids instead of words.
-OLD = {
-    "schema": "quizkit/scorecard/1",
-    "session": "0ld",
-    "mock": "small",
-    "edition": "x",
-    "title": "A pipeline screen",
-    "lang": "en",
-    "at": "2026-02-01T08:00:00+00:00",
-    "verdict": "fail",
-    "overall": 1.5,
-    "capped": False,
-    "best": 4.0,
-    "pass": {"overall": 2.3},
-    "dimensions": [
-        {
-            "name": "correctness",
-            "weight": 50,
-            "score": 1.5,
-            "needed": 2,
-            "evidence": [{"station": "bubble", "share": 1, "score": 0.375}],
-        }
-    ],
-    "answers": [
-        {
-            "station": "bubble",
-            "question": "pp/bubble",
-            "kind": "numeric",
-            "probe": False,
-            "reached": True,
-            "given": "0.9",
-            "expected": "0.2",
-            "right": False,
-            "score": 0.0,
-            "judge": "key",
-            "hit": [],
-            "missed": [],
-            "said": [],
-            "seconds": 10,
-            "target": 120,
-            "late": False,
-        }
-    ],
-    "time": {
-        "ended_by": "asked",
-        "total": 600,
-        "used": 10,
-        "pause_budget": 120,
-        "paused": 0,
-        "charged_for_pauses": 0,
-    },
-    "myths": ["1f1b-cuts-bubble"],
-    "review": ["pp/bubble"],
-    "conventions": ["A dimension is scored 0 to 4."],
-}
-
 
 def held(room, *steps, ticks=None, beyond=None):
     desk = room.desk(*steps)
@@ -130,8 +74,8 @@ def test_nothing_of_a_card_reaches_the_terminal_as_a_command(bad):
     assert card.notes == ("[2Jgone",)
 
 
-def test_the_old_edition_is_still_a_card():
-    card = read_card(OLD)
+def test_the_old_edition_is_still_a_card(old_card):
+    card = read_card(old_card)
     assert card is not None
     assert "No pass" in drawn(card)
     assert "key" in drawn(card)
@@ -276,11 +220,11 @@ def test_history_tells_the_difference_to_the_attempt_before(room):
     assert f"+{last.change.overall:.2f}" in shown.get()
 
 
-def test_history_lists_an_old_card_and_one_that_is_hardly_one(room):
+def test_history_lists_an_old_card_and_one_that_is_hardly_one(room, old_card):
     held(room, (9, room.right), (9, "activation"), (9, room.picks("p")), ticks=Ticks((), ()))
     [sitting] = sittings(room.diary)
     old, torn = (
-        replace(sitting, card=OLD),
+        replace(sitting, card=old_card),
         replace(sitting, card={"verdict": "fail", "overall": 1, "best": 4}),
     )
     found = attempts([sitting, old, torn])

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quizkit.answer import Answer, SessionEvent
+from quizkit.answer import Answer, Mode, SessionEvent
 from quizkit.bank.entry import Entry
 from quizkit.tutor.lineup import today
 from quizkit.tutor.queue import Queue
@@ -26,7 +26,7 @@ def done(*days, at=HELD):
 PLAN = done((1, [("pp/a", False), ("pp/b", False)]), (4, [("pp/a", True), ("pp/c", False)]))
 
 
-def answer(name, at, mode="study", right=True):
+def answer(name, at, mode: Mode = "study", right=True):
     return Answer(
         uuid=f"{name}{at}", device="d", at=at, session="t", question=name, mode=mode, lang="en",
         seed=1, right=right, grade=3,
