@@ -65,6 +65,7 @@ class Formula:
         return self.source
 
 
+@lru_cache(maxsize=8192)  # keys and claims are asked for again and again, and say the same
 def parse(source: str) -> Formula:
     """Read an expression. Raises FormulaError for what the language does not have."""
     if len(source) > LONGEST_SOURCE:

@@ -151,6 +151,14 @@ def mock_problems(folder: Path, bank: Bank, terms: Mapping[str, Term]) -> list[P
     return problems
 
 
+def scripts(folder: Path, bank: Bank) -> Iterator[Script]:
+    """Yield the scripts of a folder that can be held with its bank."""
+    for path in _files(folder, []):
+        script = read_mock(folder, path.stem, [])
+        if script is not None and not any(unasked(script, bank)):
+            yield script
+
+
 def _files(folder: Path, problems: list[Problem]) -> list[Path]:
     there = any(path.name == FOLDER for path in shelves(folder))
     return files_of(folder, FOLDER, problems) if there else []

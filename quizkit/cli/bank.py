@@ -176,10 +176,11 @@ def _problems(folder: Path, chosen: set[str] | None) -> tuple[list["Problem"], i
     """Find what is wrong with a bank, names in proofs included; count the questions read."""
     from quizkit.bank.lint import glossary
     from quizkit.bank.lint import lint as editorial
-    from quizkit.bank.mocks import mock_problems
+    from quizkit.bank.mocks import mock_problems, scripts
     from quizkit.bank.model import Problem
     from quizkit.bank.reader import Bank
     from quizkit.lab.catalogue import catalogue
+    from quizkit.mock.rehearsal import rehearsed
     from quizkit.proof.exhibits import evidence_problems
     from quizkit.proof.shows import shows_problems
     from quizkit.proof.static import wrong_names
@@ -189,6 +190,9 @@ def _problems(folder: Path, chosen: set[str] | None) -> tuple[list["Problem"], i
     whole = Bank.load(folder)
     problems = editorial(whole, folder)
     problems += mock_problems(folder, whole, glossary(folder, []))
+    for script in scripts(folder, whole):
+        for place, message in rehearsed(script, whole.questions):
+            problems.append(Problem(script.file, script.line(place), message))
     demos = catalogue()
     for question in whole.questions.values():
         for place, message in (*wrong_names(question, demos), *evidence_problems(question, demos)):

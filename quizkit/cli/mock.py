@@ -99,13 +99,14 @@ def _start(
     from quizkit.cli.mock_card import teller
     from quizkit.diary import Diary
     from quizkit.mock.interview import Interview, begin
+    from quizkit.mock.seat import seat
     from quizkit.mock.timer import SystemClock
-    from quizkit.paths import diary_file
+    from quizkit.paths import diary_file, home
     from quizkit.words import say
 
     script, shelf = _script(name, banks)
     _still_open(lang)
-    with Diary(diary_file()) as diary:
+    with seat(home()), Diary(diary_file()) as diary:
         desk = _desk(json, plain)
         diary.wait_with(lambda: desk.busy(_waits(lang)))
         ledger = begin(script, diary, desk, SystemClock(), lang, minutes)
@@ -139,11 +140,12 @@ def _resume(
     from quizkit.errors import UsageError
     from quizkit.mock.interview import Interview, resume
     from quizkit.mock.ledger import Ledger
+    from quizkit.mock.seat import seat
     from quizkit.mock.sitting import load, sittings
     from quizkit.mock.timer import SystemClock
-    from quizkit.paths import diary_file
+    from quizkit.paths import diary_file, home
 
-    with Diary(diary_file()) as diary:
+    with seat(home()), Diary(diary_file()) as diary:
         every = sittings(diary)
         left = [each for each in every if each.card is None and name in (None, each.script)]
         if not left:
@@ -199,7 +201,9 @@ def _hold(interview: "Interview", json: bool, plain: bool) -> None:
 
 def _desk(json: bool, plain: bool) -> "MockDesk":
     from quizkit.ui.lines.lines import Lines
-    from quizkit.ui.mock.mock_desk import LineHand, MockDesk, TerminalHand
+    from quizkit.ui.mock.line_hand import LineHand
+    from quizkit.ui.mock.mock_desk import MockDesk
+    from quizkit.ui.mock.terminal_hand import TerminalHand
     from quizkit.ui.terminal.console import console, is_plain
     from quizkit.ui.terminal.screen import Screen
 
@@ -208,7 +212,8 @@ def _desk(json: bool, plain: bool) -> "MockDesk":
         return MockDesk(TerminalHand(Screen(console())), plain=False)
     console()  # what it settles about encodings holds for lines too
     lines = Lines(sys.stdin, sys.stderr if json else sys.stdout)
-    return MockDesk(LineHand(lines, attended=here), plain=True)
+    both = here and sys.stdout.isatty()
+    return MockDesk(LineHand(lines, attended=here, edits=both), plain=True)
 
 
 def _list(banks: list[Path], lang: "Lang", json: bool) -> None:

@@ -1,9 +1,8 @@
 """List the demos. A demo is read, never imported, so that a list of them needs no torch."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 
 from quizkit import paths
 from quizkit.errors import UsageError
@@ -39,13 +38,36 @@ def _file(name: str, folder: Path) -> Path:
 
 
 def catalogue(folder: Path | None = None) -> Mapping[str, Demo]:
-    """Return every demo, by name."""
+    """Return every demo, by name; each is read when it is first asked for."""
     return _catalogue(folder or paths.DEMOS)
 
 
 @cache
 def _catalogue(folder: Path) -> Mapping[str, Demo]:
-    return MappingProxyType({name: read(_file(name, folder)) for name in names(folder)})
+    return _Shelf(folder)
+
+
+class _Shelf(Mapping[str, Demo]):
+    """Who shows one question need not wait until all demos have been taken apart."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[str, Demo | None] = dict.fromkeys(names(folder))
+
+    def __getitem__(self, name: str) -> Demo:
+        demo = self._read[name]
+        if demo is None:
+            demo = self._read[name] = read(_file(name, self._folder))
+        return demo
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._read
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read)
+
+    def __len__(self) -> int:
+        return len(self._read)
 
 
 def in_topics(

@@ -28,9 +28,10 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Evidence that can be looked at, and what is there once it has been."""
+    """Evidence to look at, the seconds that takes, and what is there once it has been seen."""
 
     look: Look
+    seconds: float = 0.0
     exhibit: Exhibit | None = None
 
 

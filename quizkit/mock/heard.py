@@ -131,7 +131,7 @@ def route(script: Script, heard: Mapping[str, Heard]) -> Iterator[tuple[Station,
         if station.id in heard:
             left = heard[station.id].get("left", left)
             for candidate in station.probes:
-                if _fires(candidate, heard[station.id]):
+                if fires(candidate, heard[station.id]):
                     yield from follow(candidate, station)
                     return
 
@@ -140,7 +140,8 @@ def route(script: Script, heard: Mapping[str, Heard]) -> Iterator[tuple[Station,
             yield from follow(station, None)
 
 
-def _fires(probe: Probe, heard: Heard) -> bool:
+def fires(probe: Probe, heard: Heard) -> bool:
+    """Tell whether what an answer showed brings the probe about."""
     try:
         return probe.when.truth(heard)
     except FormulaError:  # written by another edition of the script, which listened for less

@@ -204,12 +204,17 @@ class Interview:
 
     def _talk(self, station: Station, asked: Asked) -> Talk:
         lang, sitting, facts = self.sitting.lang, self.sitting, self.script.facts
+        seen = sitting.looks
         hints = asked.question.hints[: sitting.hints.get(station.id, 0)]
         return Talk(
             hints=tuple(asked.fill(hint, lang) for hint in hints),
             more_hints=len(asked.question.hints) - len(hints),
             looks=tuple(
-                Seen(look, look.exhibit(self._questions) if look.id in sitting.looks else None)
+                Seen(
+                    look,
+                    look.seconds * sitting.scale,
+                    look.exhibit(self._questions) if look.id in seen else None,
+                )
                 for look in self.script.looks(station)
             ),
             told=tuple(facts[n].answer[lang] for n in sitting.told if 0 <= n < len(facts)),

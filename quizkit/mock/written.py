@@ -1,6 +1,6 @@
 """Read and check what was written down: a layout by the sums, a schedule by playing it.
 
-layout     `tp=8 pp=4 dp=8`: each field once, a whole number from 1
+layout     `tp=8 pp=4 dp=8`: each field once, a whole number
 schedule   a line a stage (or `/` between them): `F0 F1 B0 B1`; F takes 1 and B, the whole
            backward, 2; transfers are free. Names for its checks: `runs` (it comes to an end),
            `makespan`, `bubble` (idle share of the step, all stages together), `peak`
@@ -82,7 +82,7 @@ def _layout(write: Write, text: str) -> Layout:
     for pair in _PAIR.finditer(text):
         name, number = known.get(pair[1].casefold()), int(pair[2])
         between = _BETWEEN.fullmatch(text, end, pair.start())
-        if name is None or name in found or not between or not 1 <= number <= _LARGEST:
+        if name is None or name in found or not between or number > _LARGEST:
             raise MisreadError("mock.layout_misread", fields=_fields(write))
         found[name] = number
         end = pair.end()

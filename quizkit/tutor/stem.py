@@ -34,7 +34,7 @@ class Stem:
         for each in self.evidence:
             parts += [
                 say(f"bank.evidence_{each.kind}", self.lang),
-                f"```text\n{_columns(each)}\n```",
+                fenced(each),
             ]
         return "\n\n".join(parts)
 
@@ -51,6 +51,11 @@ def stem(asked: Asked, lang: Lang) -> Stem:
         question.exhibits,
         lang,
     )
+
+
+def fenced(exhibit: Exhibit) -> str:
+    """Write what was recorded as a block of Markdown."""
+    return f"```text\n{_columns(exhibit)}\n```"
 
 
 def _columns(exhibit: Exhibit) -> str:

@@ -379,6 +379,10 @@ WORDS: Words = {
         "zh": "这个面试脚本用不了：\n{problems}",
         "en": "This interview script cannot be used:\n{problems}",
     },
+    "mock_taken": {
+        "zh": "另一个终端里正在面试，一次只能面一场：先在那边面完，或者按 Ctrl-C 离开",
+        "en": "An interview is going on in another terminal, and there is one at a time: finish it there, or leave it with Ctrl-C",
+    },
     "mock_no_cards": {
         "zh": "还没有评分，一场都没面完。可以面的：quizkit mock --list",
         "en": "There is no scorecard yet: no interview was finished. For a list: quizkit mock --list",

@@ -8,6 +8,22 @@ WORDS: Words = {
         "zh": "{questions} 道大题，会根据你的回答追问。总时间 {minutes}，离开再回来不超过 {pause} 不扣时间。",
         "en": "{questions} questions, with follow-ups that depend on what you say. {minutes} on the clock; up to {pause} away costs nothing.",
     },
+    "rules_keys": {
+        "zh": "随时可以找面试官：{ask} 提问、要提示、看记录；{toggle} 切换中英文。写到一半的不会丢。",
+        "en": "Talk to the interviewer at any time: {ask} to ask, for a hint or a record; {toggle} switches to Chinese. What you are writing stays.",
+    },
+    "rules_lines": {
+        "zh": "随时可以找面试官：冒号开头的一行就是对面试官说的，提问、要提示（:h）、看记录（:1）都行；:t 切换中英文。",
+        "en": "Talk to the interviewer at any time: a line that begins with a colon is said to them, to ask, for a hint (:h) or a record (:1). :t switches to Chinese.",
+    },
+    "rules_price": {
+        "zh": "提示每条扣 {price} 分（满分 {best}），提问不扣分。",
+        "en": "A hint takes {price} of {best} points; questions are free.",
+    },
+    "rules_looks": {
+        "zh": "看一份记录，要从总时间里扣掉标出的时长。",
+        "en": " Looking at a record takes the time it says off the clock.",
+    },
     "silence": {
         "zh": "过程中不说对错，结束后一起评分。每答一题就存盘；Ctrl-C 随时可以离开，之后用 quizkit mock --resume 接着来。",
         "en": "No verdicts until the end. Each answer is on disk before the next question; Ctrl-C leaves, and quizkit mock --resume goes on.",
@@ -25,13 +41,20 @@ WORDS: Words = {
     "number": {"zh": "第 {number} 题，共 {total} 题", "en": "Question {number} of {total}"},
     "probe": {"zh": "第 {number} 题，追问", "en": "Question {number}, a follow-up"},
     "target": {"zh": "建议 {target}", "en": "target {target}"},
-    "clock": {
-        "zh": "[剩余 {left} | 本题 {question}] ",
-        "en": "[{left} left | this one {question}] ",
+    "is_sure": {"zh": "有把握", "en": "sure"},
+    "is_unsure": {"zh": "没把握", "en": "not sure"},
+    "clock_left": {"zh": "剩余 {left}", "en": "{left} left"},
+    "clock_question": {"zh": "本题 {question}", "en": "this one {question}"},
+    "clock_over": {"zh": "本题已超 {over}", "en": "over by {over}"},
+    "clock_near_all": {"zh": "，快到点了", "en": ", nearly over"},
+    "clock_near_one": {"zh": "，该收尾了", "en": ", wrap up"},
+    "near_all": {
+        "zh": "整场时间已经用掉八成，还剩 {left}。",
+        "en": "Four fifths of the time are gone; {left} left.",
     },
-    "clock_over": {
-        "zh": "[剩余 {left} | 本题已超 {over}] ",
-        "en": "[{left} left | over by {over}] ",
+    "near_one": {
+        "zh": "这题已经用掉建议时间的八成；整场还剩 {left}。",
+        "en": "This question has used four fifths of its target or more; {left} left on the clock.",
     },
     "back": {
         "zh": "欢迎回来。离开了 {away}，记在暂停里，还能暂停 {budget}；面试还剩 {left}。",
@@ -41,42 +64,66 @@ WORDS: Words = {
         "zh": "欢迎回来。离开了 {away}，暂停已经用完（还剩 {budget}），超出的 {charged} 从面试时间里扣；面试还剩 {left}。",
         "en": "Welcome back. You were away {away}, more than the pauses had ({budget} remain): {charged} came off the clock. {left} left on it.",
     },
-    "ask_choice": {
-        "zh": "输入选项的编号，回车提交",
-        "en": "Type the number of your answer, then Enter",
-    },
+    "ask_choice": {"zh": "输入选项的编号", "en": "Type the number of your answer"},
     "ask_several": {
-        "zh": "可能不止一个：输入所有正确项的编号，例如 1 3，回车提交",
-        "en": "There may be several: type all their numbers, such as 1 3, then Enter",
+        "zh": "可能不止一个：输入所有正确项的编号，例如 1 3",
+        "en": "There may be several: type all their numbers, such as 1 3",
     },
     "ask_order": {
-        "zh": "按顺序输入每一步的编号，例如 3 1 2，回车提交",
-        "en": "Type the numbers of the steps in order, such as 3 1 2, then Enter",
+        "zh": "按顺序输入每一步的编号，例如 3 1 2",
+        "en": "Type the numbers of the steps in order, such as 3 1 2",
     },
     "ask_cloze": {
-        "zh": "按顺序填 {count} 个空，中间用分号隔开，回车提交",
-        "en": "Fill all gaps ({count}) in order, with ; between, then Enter",
+        "zh": "按顺序填 {count} 个空，中间用分号隔开",
+        "en": "Fill all gaps ({count}) in order, with ; between",
     },
-    "ask_numeric": {
-        "zh": "输入一个数（{unit}），回车提交",
-        "en": "Type a number ({unit}), then Enter",
+    "ask_numeric": {"zh": "输入一个数（{unit}）", "en": "Type a number ({unit})"},
+    "ask_number": {"zh": "输入一个数", "en": "Type a number"},
+    "ask_numbers": {
+        "zh": "按顺序输入 {count} 个数，用空格隔开",
+        "en": "Type {count} numbers in order, with a blank between",
     },
-    "ask_number": {"zh": "输入一个数，回车提交", "en": "Type a number, then Enter"},
+    "ask_bug": {
+        "zh": "先写出错那一行的行号，再写为什么，例如 12 梯度没有求和",
+        "en": "The number of the wrong line, then why, such as: 12 the gradient is not summed",
+    },
+    "ask_layout": {
+        "zh": "一行写完，每项一个正整数：{fields}",
+        "en": "All on one line, a whole number for each: {fields}",
+    },
+    "ask_schedule": {
+        "zh": "一个 stage 一行，共 {stages} 行，从第一个 stage 写起，例如 F0 F1 B0",
+        "en": "One line for each stage ({stages}), the first stage first, such as F0 F1 B0",
+    },
     "ask_essay": {
-        "zh": "像当面回答一样写，可以分行；空行上回车（或 Alt-Enter）提交",
-        "en": "Write as you would speak, in several lines if you like; Enter on an empty line (or Alt-Enter) hands it in",
+        "zh": "像当面回答一样写，可以分行",
+        "en": "Write as you would speak, in several lines if you like",
     },
-    "ask_essay_lines": {
-        "zh": "像当面回答一样写，可以分行；输入一个空行就提交",
-        "en": "Write as you would speak, in several lines if you like; an empty line hands it in",
+    "by_enter": {"zh": "，回车提交", "en": ", then Enter"},
+    "by_blank": {
+        "zh": "；写完在空行上回车（或 Alt-Enter）提交",
+        "en": "; Enter on an empty line (or Alt-Enter) hands it in",
     },
-    "keys": {
-        "zh": "Ctrl-S 这题不会，下一题   Ctrl-C 离开，之后可以接着面",
-        "en": "Ctrl-S no answer, next question   Ctrl-C leave, to go on later",
-    },
+    "by_blank_lines": {"zh": "；写完再输入一个空行提交", "en": "; an empty line hands it in"},
     "keys_lines": {
-        "zh": ":s 这题不会，下一题   :q 离开，之后可以接着面",
-        "en": ":s no answer, next question   :q leave, to go on later",
+        "zh": ":s 这题不会，下一题   :! 有把握   :t English   :e 编辑器   :q 离开，之后可以接着面",
+        "en": ":s no answer, next question   :! sure   :t 中文   :e editor   :q leave, to go on later",
+    },
+    "so_far": {
+        "zh": "目前写的（直接回车就照这样交）：\n{text}",
+        "en": "So far (Enter alone hands it in as it is):\n{text}",
+    },
+    "editor_none": {
+        "zh": "没有设置编辑器：先设好环境变量 VISUAL 或 EDITOR。写的还在。",
+        "en": "No editor is set: the environment's VISUAL or EDITOR names one. Your text is as it was.",
+    },
+    "editor_failed": {
+        "zh": "编辑器没有正常结束（{editor}）。能读到的都留着，可以接着写。",
+        "en": "The editor did not end well ({editor}). All that could be read is here; go on writing.",
+    },
+    "editor_nowhere": {
+        "zh": "这里没有终端，打不开编辑器。写的还在。",
+        "en": "There is no terminal here for an editor. Your text is as it was.",
     },
     "nothing_typed": {"zh": "还没有写答案。", "en": "Nothing has been typed yet."},
     "pick_one": {"zh": "只选一个，编号 1 到 {last}。", "en": "One number, from 1 to {last}."},
@@ -101,6 +148,32 @@ WORDS: Words = {
         "en": "A whole number for each, all of them: {fields}",
     },
     # What is said beside the answer.
+    "to_interviewer": {"zh": "对面试官说", "en": "to the interviewer"},
+    "beside": {
+        "zh": "h 要提示，数字看记录，n 记一笔，t 换语言，! 有没有把握，其余就是提问；空着回车回去接着写",
+        "en": "h a hint, a number for a record, n a note, t language, ! sure, all else is a question; Enter alone goes back to your text",
+    },
+    "had": {"zh": "找面试官（Ctrl-O，再输入）", "en": "The interviewer (Ctrl-O, then)"},
+    "had_lines": {"zh": "找面试官", "en": "The interviewer"},
+    "had_hints": {
+        "zh": "要提示，还有 {count} 条，每条扣 {price} 分（满分 {best}）",
+        "en": "a hint; {count} left, each takes {price} of {best} points",
+    },
+    "had_look": {
+        "zh": "看{name}，费时 {takes}",
+        "en": "look at {name}, takes {takes}",
+    },
+    "had_seen": {"zh": "{name}，看过了，在下面", "en": "{name}, seen, shown below"},
+    "had_note": {"zh": "记一笔，给自己看", "en": "a note to yourself"},
+    "had_facts": {
+        "zh": "直接提问，背景和条件都可以问",
+        "en": "ask: the background and the conditions may be asked for",
+    },
+    "had_question": {"zh": "直接提问", "en": "ask something"},
+    "hint": {"zh": "提示 {number}/{total}", "en": "Hint {number} of {total}"},
+    "look": {"zh": "记录 {number}：{name}", "en": "Record {number}: {name}"},
+    "told": {"zh": "面试官说过的", "en": "The interviewer has said"},
+    "notes": {"zh": "你记的", "en": "Your notes"},
     "no_hint": {"zh": "这题没有更多提示了。", "en": "There is no further hint to this one."},
     "no_look": {
         "zh": "现在能看的记录只有 {last} 份，编号从 1 起。",

@@ -121,6 +121,31 @@ WORDS: Words = {
     "does_skip": {"zh": "先跳过，不计分", "en": "skip it; nothing is recorded"},
     "key_help": {"zh": "帮助", "en": "help"},
     "does_help": {"zh": "列出现在能用的键", "en": "list what can be pressed now"},
+    "key_ask_interviewer": {"zh": "跟面试官说", "en": "interviewer"},
+    "does_ask_interviewer": {
+        "zh": "跟面试官说一句，正在写的不动：h 要提示，1 看第 1 份记录，n 记一笔，t 换语言，! 有把握，其余都当作提问",
+        "en": "a word to the interviewer, your text stays: h hint, 1 the first record, n a note, t language, ! sure, all else is a question",
+    },
+    "key_hint_priced": {"zh": "提示", "en": "hint"},
+    "does_hint_priced": {
+        "zh": "要一条提示，每条扣 0.25 分（满分 4）",
+        "en": "a hint; each takes 0.25 of the 4 points",
+    },
+    "key_editor": {"zh": "编辑器", "en": "editor"},
+    "does_editor": {
+        "zh": "用 $VISUAL 或 $EDITOR 接着写，存盘退出就回来；计时不停",
+        "en": "go on in $VISUAL or $EDITOR, save and leave it to come back; the clock runs on",
+    },
+    "key_no_answer": {"zh": "不会，下一题", "en": "no answer"},
+    "does_no_answer": {
+        "zh": "这题不会，直接下一题（按没答算）",
+        "en": "no answer, on to the next question; counts as none",
+    },
+    "key_go_out": {"zh": "离开", "en": "leave"},
+    "does_go_out": {
+        "zh": "离开，写到一半的也存盘，之后可以接着面",
+        "en": "leave, to go on later; half-typed lines are kept too",
+    },
     "key_next": {"zh": "下一步", "en": "next"},
     "does_next": {"zh": "做屏幕上说的下一步", "en": "do the next useful thing, as the screen says"},
     "key_play": {"zh": "播放/暂停", "en": "play/pause"},

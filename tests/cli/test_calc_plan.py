@@ -1,20 +1,33 @@
 """`quizkit calc plan` as a person or a program meets it."""
 
 import json
+import os
 import re
 import unicodedata
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import started
 from typer.testing import CliRunner, Result
 
+from quizkit.calc.plan.ranking import ranked
 from quizkit.cli.app import app
 
 LLAMA = ("--model", "llama-3-70b", "--gpus", "64xH100", "--seq", "8192", "--batch", "1024")
 MOE = ("--model", "mixtral-8x7b", "--gpus", "16xH100", "--seq", "4096", "--batch", "256")
 SMALL = ("--model", "llama-3-8b", "--gpus", "16xH100", "--seq", "4096", "--batch", "64")
 LARGE = ("--model", "llama-3-405b", "--gpus", "64xH100", "--seq", "8192", "--batch", "1024")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def each_job_ranked_once() -> Iterator[None]:
+    """The same few jobs are shown in many ways; what ranks them is tested in tests/calc."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("quizkit.cli.calc_plan.ranked", cache(ranked))
+        yield
 
 
 def run(home: Path, *words: str, width: int = 80, lang: str = "en") -> Result:
@@ -235,15 +248,8 @@ def test_why(tmp_path: Path, why: str, kind: str, said: str):
     ],
 )
 def test_a_wrong_word_has_one_clear_sentence(tmp_path: Path, words: tuple[str, ...], said: str):
-    import os
-    import subprocess
-    import sys
-
     env = os.environ | {"QUIZKIT_HOME": str(tmp_path), "QUIZKIT_LANG": "en"}
-    done = subprocess.run(
-        [sys.executable, "-m", "quizkit", "calc", "plan", *words],
-        capture_output=True, text=True, env=env, check=False,
-    )  # fmt: skip
+    done = started.quizkit("calc", "plan", *words, env=env)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quizkit.lab.bench import Bench
-from quizkit.lab.catalogue import Demo, find
+from quizkit.lab.catalogue import find
 from quizkit.lab.report import Report, Setting
 from quizkit.ui.screens.demo_words import demo_words
 
@@ -69,12 +69,3 @@ def failed(report: dict[str, Any]) -> list[str]:
     """Names of the checks that went red."""
     assert report["outcome"] == "finished", report["error"]
     return [check["name"] for check in report["checks"] if not check["holds"]]
-
-
-def goes_red(run: Run, demo: Demo, name: str) -> None:
-    """A break's check goes red at its own number of ranks and at 3, and not with a rank less."""
-    planted = demo.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    assert planted.expect in failed(run(3, name))
-    if planted.ranks > 1:
-        assert run(planted.ranks - 1, name)["verdict"] == "pass"

@@ -57,13 +57,6 @@ def test_one_kv_head_has_nothing_to_hide_behind(run: Run) -> None:
     assert measured["time_by_head"] == measured["time_at_once"]
 
 
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_turns_its_check_red_from_its_number_of_ranks_on(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    assert run(planted.ranks - 1, name)["verdict"] == "pass"
-
-
 def test_what_a_break_leaves_right(run: Run) -> None:
     # The loss is right; only dK and dV are not, and all of it is sent as before.
     alone = run(4, "own-share-only")

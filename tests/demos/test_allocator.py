@@ -4,11 +4,8 @@ import random
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
 from .conftest import Run, failed
 
-DEMO = find("allocator")
 MIB = 2**20
 SMALL = {"layers": 1, "hidden": 64, "longest": 128, "batch": 2, "steps": 3}
 

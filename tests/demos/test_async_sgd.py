@@ -4,11 +4,7 @@ from math import pi, sin
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
-from .conftest import Run, failed
-
-DEMO = find("async-sgd")
+from .conftest import Run
 
 pytestmark = pytest.mark.demo
 
@@ -72,14 +68,6 @@ def test_what_lateness_costs(run: Run) -> None:
     slow = run(4)["metrics"]
     assert max(slow["loss_async"], slow["loss_large"], slow["loss_prompt"]) < 0.1
     assert slow["loss_sync"] > 0.5
-
-
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    if planted.ranks > 2:  # there is no run with one rank
-        assert run(planted.ranks - 1, name)["verdict"] == "pass"
 
 
 @pytest.mark.parametrize(

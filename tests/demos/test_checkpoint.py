@@ -13,7 +13,7 @@ import pytest
 
 from quizkit.lab.catalogue import find
 
-from .conftest import Run, failed, goes_red
+from .conftest import Run, failed
 
 DEMO = find("checkpoint")
 
@@ -59,11 +59,6 @@ def test_the_timeline_ends_where_the_saver_did(run: Run) -> None:
     assert len(names(report, 0)) == len(names(report, 2)) == POINTS  # and no manifest
     late = run(3, victim=0, point=POINTS + 1)
     assert names(late, 0)[-2:] == ["open manifest", "half manifest"]
-
-
-@pytest.mark.parametrize("name", ["final-path", "latest-before-all", "one-folder"])
-def test_a_bug_goes_red(run: Run, name: str) -> None:
-    goes_red(run, DEMO, name)
 
 
 def test_a_file_written_in_place_is_torn_where_it_is_read(run: Run) -> None:

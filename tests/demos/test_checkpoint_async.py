@@ -4,11 +4,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
-from .conftest import Run, failed, goes_red
-
-DEMO = find("checkpoint-async")
+from .conftest import Run, failed
 
 pytestmark = pytest.mark.demo
 
@@ -64,14 +60,6 @@ def test_references_make_a_file_of_several_steps(run: Run) -> None:
     slow, fast = (run(1, storage=each)["metrics"]["mixed_live"] for each in (8.0, 1000.0))
     assert slow == 3
     assert fast == 1  # luck: written before the next update
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["detach-for-copy", "cpu-for-copy", "update-too-soon", "buffers-too-soon", "latest-at-start"],
-)
-def test_a_bug_goes_red(run: Run, name: str) -> None:
-    goes_red(run, DEMO, name)
 
 
 def test_a_torn_copy_needs_a_copy_longer_than_the_backward(run: Run) -> None:

@@ -84,13 +84,6 @@ def test_whole_tiles_cost_striped_most(run: Run, tile: int) -> None:
     assert measured["makespan_striped"] > measured["makespan_zigzag"]
 
 
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_turns_its_check_red_from_its_number_of_ranks_on(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    assert run(planted.ranks - 1, name)["verdict"] == "pass"
-
-
 def test_what_a_break_leaves_right(run: Run) -> None:
     # As many pairs as ever, but not those: only the numbers tell.
     red = failed(run(4, "striped-as-contiguous"))

@@ -58,14 +58,6 @@ def test_as_many_bytes_as_rings_on_other_shoulders(run: Run, ranks: int) -> None
     assert measured["sent_bytes_ring"] == [2 * (ranks - 1) * psi // ranks] * ranks
 
 
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    for ranks in (planted.ranks, 3):
-        assert planted.expect in failed(run(ranks, name))
-    assert run(planted.ranks - 1, name)["verdict"] == "pass"
-
-
 def test_what_a_break_leaves_right(run: Run) -> None:
     # Pieces of one size hide that means are averaged.
     assert run(2, "loss-on-each-device", batch=12)["verdict"] == "pass"

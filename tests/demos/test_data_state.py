@@ -5,11 +5,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
-from .conftest import Run, failed, goes_red
-
-DEMO = find("data-state")
+from .conftest import Run, failed
 
 pytestmark = pytest.mark.demo
 
@@ -102,11 +98,6 @@ def test_a_source_is_passed_over_as_often_as_its_share_says(run: Run, power: flo
         assert measured[f"passes_{name}"] == pytest.approx(
             drawn / own[source], abs=40 / own[source]
         )
-
-
-@pytest.mark.parametrize("name", ["no-remainder", "buffer-lost", "cursor-per-rank"])
-def test_a_bug_goes_red(run: Run, name: str) -> None:
-    goes_red(run, DEMO, name)
 
 
 def test_a_cursor_of_each_rank_reads_again_on_fewer_and_skips_on_more(run: Run) -> None:

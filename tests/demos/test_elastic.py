@@ -5,11 +5,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
-from .conftest import Run, failed, goes_red
-
-DEMO = find("elastic")
+from .conftest import Run, failed
 
 pytestmark = pytest.mark.demo
 
@@ -111,11 +107,6 @@ def test_a_copy_at_the_neighbours_replaces_a_farewell(run: Run, ranks: int, leav
     size = 16 * -(-63 // (ranks - 1)) if ranks > 2 else 16 * -(-63 // 2)
     assert max(measured["mirrored"]) == size
     assert run(ranks, leaver=leaver)["metrics"]["mirrored"] == [0] * ranks
-
-
-@pytest.mark.parametrize("name", ["batch-shrinks", "order-by-rank-count", "moments-zeroed"])
-def test_a_bug_goes_red(run: Run, name: str) -> None:
-    goes_red(run, DEMO, name)
 
 
 def test_means_of_ranks_are_right_while_shares_are_equal(run: Run) -> None:

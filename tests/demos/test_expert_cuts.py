@@ -7,7 +7,7 @@ import pytest
 
 from quizkit.lab.catalogue import find
 
-from .conftest import Run, failed, goes_red
+from .conftest import Run, failed
 
 DEMO = find("expert-cuts")
 
@@ -77,11 +77,6 @@ def test_active_are_those_outside_and_k_experts(run: Run, experts: int, k: int) 
     assert measured["params_expert"] == one
     assert measured["params_total"] == outside + experts * one
     assert measured["params_active"] == outside + k * one
-
-
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_turns_its_check_red(run: Run, name: str) -> None:
-    goes_red(run, DEMO, name)
 
 
 def test_what_a_break_leaves_right(run: Run) -> None:

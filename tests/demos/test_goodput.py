@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
-from .conftest import Run, goes_red
-
-DEMO = find("goodput")
+from .conftest import Run
 
 pytestmark = pytest.mark.demo
 
@@ -79,11 +75,6 @@ def test_the_timeline_is_the_first_run(run: Run) -> None:
     events = [each for each in report["timeline"]["events"] if each["rank"] == 2]
     assert [each["name"][0] for each in events[:4]] == ["K", "S", "L", "D"]
     assert all(a["end"] == b["start"] for a, b in pairwise(events))
-
-
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_bug_goes_red(run: Run, name: str) -> None:
-    goes_red(run, DEMO, name)
 
 
 def test_counting_what_is_done_again_hides_the_loss(run: Run) -> None:

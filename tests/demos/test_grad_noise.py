@@ -2,11 +2,7 @@
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
 from .conftest import Run, failed
-
-DEMO = find("grad-noise")
 
 pytestmark = pytest.mark.demo
 
@@ -66,14 +62,6 @@ def test_lr_times_n_keeps_the_cloud_and_its_root_does_not(run: Run) -> None:
     assert measured["cloud_same"] / one == pytest.approx(1 / 4, rel=0.15)
     assert measured["cloud_root"] / one == pytest.approx(1 / 2, rel=0.15)
     assert measured["cloud_linear"] / one == pytest.approx(1, rel=0.15)
-
-
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    if planted.ranks > 1:
-        assert run(planted.ranks - 1, name)["verdict"] == "pass"
 
 
 def test_ranks_that_draw_alike_are_one_rank(run: Run) -> None:

@@ -4,11 +4,7 @@ from itertools import product
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
 from .conftest import Run, failed
-
-DEMO = find("hetero")
 
 pytestmark = pytest.mark.demo
 
@@ -68,14 +64,6 @@ def test_a_rate_of_ones_own_parts_replicas_at_once(run: Run) -> None:
     assert measured["rate_gap"][:2] == [0, 0]  # as fast as rank 0
     assert measured["rate_gap"][2] > 0.01
     assert measured["drift"] == [0, 0, 0]
-
-
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    for ranks in (planted.ranks, 3):
-        assert planted.expect in failed(run(ranks, name))
-    assert run(planted.ranks - 1, name)["verdict"] == "pass"
 
 
 def test_what_a_break_leaves_right(run: Run) -> None:

@@ -4,11 +4,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
 from .conftest import Run, failed
-
-DEMO = find("loss-scale")
 
 pytestmark = pytest.mark.demo
 
@@ -82,14 +78,6 @@ def test_adam_in_half_divides_by_zero(run: Run) -> None:
     assert measured["eps_half"] == 0
     assert measured["adam_half_bad"] == 2
     assert measured["adam_single_bad"] == 0
-
-
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    if planted.ranks > 1:
-        assert run(planted.ranks - 1, name)["verdict"] == "pass"
 
 
 def test_what_a_break_leaves_right(run: Run) -> None:

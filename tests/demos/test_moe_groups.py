@@ -6,7 +6,7 @@ import pytest
 
 from quizkit.lab.catalogue import find
 
-from .conftest import Run, failed, goes_red
+from .conftest import Run, failed
 from .ranks import on_ranks
 
 DEMO = find("moe-groups")
@@ -72,11 +72,6 @@ def test_norms_of_their_own_part_the_copies(run: Run, n: int, ep: int) -> None:
     assert max(own) < measured["norm_used"][0]
     assert measured["dense_drift"] == measured["expert_drift"] == [0] * n
     assert [drift > 0 for drift in measured["own_drift"]] == [r % ep > 0 for r in range(n)]
-
-
-@pytest.mark.parametrize("name", [name for name in DEMO.breaks if name != "skipped"])
-def test_a_break_turns_its_check_red(run: Run, name: str) -> None:
-    goes_red(run, DEMO, name)
 
 
 def test_skipped_experts_part_without_a_word(run: Run) -> None:

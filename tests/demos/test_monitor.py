@@ -5,11 +5,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
 from .conftest import Run, failed
-
-DEMO = find("monitor")
 
 pytestmark = pytest.mark.demo
 

@@ -2,13 +2,9 @@
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
 from .conftest import Run, failed
 
 pytestmark = pytest.mark.demo
-
-DEMO = find("nan-hunt")
 
 
 @pytest.mark.parametrize("cause", ["overflow", "all-masked", "log-times-zero"])

@@ -4,12 +4,8 @@ from typing import Any
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
 from .conftest import Run, failed
 from .ranks import on_ranks
-
-DEMO = find("offload")
 
 pytestmark = pytest.mark.demo
 

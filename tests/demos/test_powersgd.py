@@ -2,11 +2,7 @@
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
-from .conftest import Run, failed
-
-DEMO = find("powersgd")
+from .conftest import Run
 
 pytestmark = pytest.mark.demo
 
@@ -54,14 +50,6 @@ def test_full_rank_is_the_mean_and_own_decompositions_are_not(run: Run) -> None:
     assert measured["error_first"] < 1e-12
     assert measured["error_averaged"] > 0.1
     assert run(1)["metrics"]["error_averaged"] == pytest.approx(run(1)["metrics"]["error_best"])
-
-
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    if planted.ranks > 1:
-        assert run(planted.ranks - 1, name)["verdict"] == "pass"
 
 
 def test_one_column_needs_no_right_angles(run: Run) -> None:

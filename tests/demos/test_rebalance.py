@@ -5,11 +5,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
-from .conftest import Run, failed, goes_red
-
-DEMO = find("rebalance")
+from .conftest import Run, failed
 
 pytestmark = pytest.mark.demo
 
@@ -111,11 +107,6 @@ def test_a_rank_with_less_memory_gets_less(run: Run) -> None:
     layer = 8 * 9 * 8 * 4 + 2 * 2 * 8 * 8 * 8
     assert tight["both_peak_bytes"][0] == 2 * layer
     assert tight["step_both"] >= free["step_both"]
-
-
-@pytest.mark.parametrize("name", ["mean-for-max", "variance-as-trigger", "moments-stay"])
-def test_a_bug_goes_red(run: Run, name: str) -> None:
-    goes_red(run, DEMO, name)
 
 
 def test_equal_copies_are_right_while_shares_are_equal(run: Run) -> None:

@@ -4,11 +4,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
-from .conftest import Run, failed, goes_red
-
-DEMO = find("resume")
+from .conftest import Run, failed
 
 pytestmark = pytest.mark.demo
 
@@ -71,11 +67,6 @@ def test_before_the_save_there_is_nothing_to_resume(run: Run) -> None:
     assert report["verdict"] == "pass"
     assert report["metrics"]["parts_that_matter"] == 0
     assert report["metrics"]["loss_resumed"] == report["metrics"]["loss_whole"]
-
-
-@pytest.mark.parametrize("name", ["random-of-rank-0", "random-left-out"])
-def test_a_bug_goes_red(run: Run, name: str) -> None:
-    goes_red(run, DEMO, name)
 
 
 def test_a_wrong_generator_leaves_the_rest_alone(run: Run) -> None:

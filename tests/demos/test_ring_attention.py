@@ -57,16 +57,6 @@ def test_the_smallest_and_odd_sizes(run: Run, args: dict[str, int]) -> None:
     assert run(4, **args)["verdict"] == "pass"
 
 
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_turns_its_check_red_from_its_number_of_ranks_on(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    for ranks in (planted.ranks, planted.ranks + 1):
-        report = run(ranks, name)
-        assert planted.expect in failed(report)
-        assert report["verdict"] == "fail"
-    assert run(planted.ranks - 1, name)["verdict"] == "pass"
-
-
 def test_what_a_break_leaves_right(run: Run) -> None:
     # The loss is right and only training goes wrong.
     assert "output equals full attention" not in failed(run(4, "stale-kv"))

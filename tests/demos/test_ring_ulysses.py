@@ -52,13 +52,6 @@ def test_there_may_be_more_ranks_than_heads(run: Run) -> None:
     assert report["verdict"] == "pass"
 
 
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_turns_its_check_red_from_its_number_of_ranks_on(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    assert run(planted.ranks - 1, name)["verdict"] == "pass"
-
-
 def test_what_a_break_leaves_right(run: Run) -> None:
     # Only bytes are wasted.
     assert failed(run(4, "repeated-first")) == ["a hop carries K and V of a rank's tokens"]

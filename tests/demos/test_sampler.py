@@ -94,14 +94,6 @@ def test_a_run_may_stop_before_it_began_or_after_its_end(run: Run) -> None:
         assert report["metrics"]["done"] == min(10, 2 * stop * ranks)
 
 
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    if planted.ranks > 1:
-        assert run(planted.ranks - 1, name)["verdict"] == "pass"
-
-
 def test_what_a_break_leaves_right(run: Run) -> None:
     # Each sample is dealt once, so that only the order tells.
     blocks = failed(run(4, "blocks"))

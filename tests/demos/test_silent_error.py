@@ -4,11 +4,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
-from .conftest import Run, failed, goes_red
-
-DEMO = find("silent-error")
+from .conftest import Run, failed
 
 pytestmark = pytest.mark.demo
 
@@ -172,11 +168,6 @@ def test_what_is_not_there_is_refused(run: Run, options: dict[str, Any]) -> None
 def test_the_smallest(run: Run, options: dict[str, Any]) -> None:
     report = run(3, **options)
     assert report["verdict"] == "pass", report
-
-
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_break(run: Run, name: str) -> None:
-    goes_red(run, DEMO, name)
 
 
 def test_what_each_break_leaves_right(run: Run) -> None:

@@ -64,13 +64,6 @@ def test_ddp_copies_what_rank_0_has_seen(run: Run) -> None:
     assert three["saved_error"] == 0 < three["saved_gap"]
 
 
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    assert run(planted.ranks - 1, name)["verdict"] == "pass"
-
-
 def test_what_a_break_leaves_right(run: Run) -> None:
     # As many samples on each rank: counts are all alike.
     assert run(2, "counts-alike", extra_rows=0)["verdict"] == "pass"

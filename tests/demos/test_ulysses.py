@@ -50,13 +50,6 @@ def test_gqa_turns_the_comparison_round(
     assert difference == 0 if ulysses_sends_less is None else (difference > 0) == ulysses_sends_less
 
 
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_turns_its_check_red_from_its_number_of_ranks_on(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    assert planted.expect in failed(run(planted.ranks, name))
-    assert run(planted.ranks - 1, name)["verdict"] == "pass"
-
-
 def test_what_a_break_leaves_right(run: Run) -> None:
     # The loss is right, and training goes wrong.
     for name in ("raw-collective", "last-copy-wins"):

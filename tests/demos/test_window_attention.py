@@ -69,15 +69,6 @@ def test_a_longer_sequence_costs_the_halo_nothing(run: Run) -> None:
     assert long["sent_ring"][0] == 4 * short["sent_ring"][0]
 
 
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_turns_its_check_red_from_its_number_of_ranks_on(run: Run, name: str) -> None:
-    planted = DEMO.breaks[name]
-    for ranks in (planted.ranks, 3):
-        assert planted.expect in failed(run(ranks, name))
-    if planted.ranks > 1:
-        assert run(planted.ranks - 1, name)["verdict"] == "pass"
-
-
 def test_what_a_break_leaves_right(run: Run) -> None:
     # A cache of W slots holds no more than W tokens, whatever the mask would let through: decoding
     # is right, and no longer what was trained.

@@ -5,11 +5,7 @@ from typing import Any
 
 import pytest
 
-from quizkit.lab.catalogue import find
-
-from .conftest import Run, failed, goes_red
-
-DEMO = find("zero-steps")
+from .conftest import Run, failed
 
 pytestmark = pytest.mark.demo
 
@@ -58,11 +54,6 @@ def test_state_is_kept_once(run: Run) -> None:
     weights = measured["row_bytes"] // 8
     buckets = 8  # weights and biases of the layers that learn
     assert sum(measured["state_bytes"]) == 2 * 8 * weights + 3 * 4 * buckets
-
-
-@pytest.mark.parametrize("name", DEMO.breaks)
-def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str) -> None:
-    goes_red(run, DEMO, name)
 
 
 def test_what_a_break_leaves_right(run: Run) -> None:

@@ -98,9 +98,9 @@ def test_names_come_from_files_alone(demos: Path) -> None:
 
 def test_a_bad_neighbour_harms_only_the_whole_list(demos: Path) -> None:
     (demos / "bad.py").write_text("def", encoding="utf-8")
-    assert find("tiny-demo", demos).topic == "cp"
+    assert find("tiny-demo", demos).topic == catalogue(demos)["tiny-demo"].topic == "cp"
     with pytest.raises(LabError, match=r"bad\.py:1: "):
-        catalogue(demos)
+        dict(catalogue(demos))
 
 
 @pytest.mark.parametrize(

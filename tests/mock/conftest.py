@@ -1,255 +1,14 @@
-"""A small bank with a script, a clock that is set by hand, and a desk that follows a plan."""
+"""The room in which interviews are held, for each test anew."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from room import FILES, HANG, TALK, Room
 
-from quizkit.bank.mocks import Script, read_mock
-from quizkit.bank.model import Choice, Problem
-from quizkit.bank.reader import Bank
+from quizkit.bank.exhibits import place_of, sealed
+from quizkit.bank.model import Evidence, Exhibit
 from quizkit.diary import Diary
-from quizkit.mock.desk import Handed, Left, Opening, OpenQuestion, RubricSheet, Stop, Ticks
-from quizkit.mock.interview import Interview, begin, resume
-from quizkit.mock.ledger import Ledger
-from quizkit.mock.sitting import load, sittings
-from quizkit.words import Lang
-
-SCREEN = """\
-title: {zh: 流水线小测, en: A pipeline screen}
-level: 2
-opening: {zh: 你好，我们开始。, en: Hello. Let us begin.}
-minutes: 10
-pause_minutes: 2
-weights: {correctness: 50, numbers: 30, communication: 20}
-pass: {overall: 2.3, correctness: 2}
-stations:
-  - id: bubble
-    ask: pp/bubble
-    seconds: 120
-    speaks: {correctness: 1, numbers: 2}
-    probes:
-      - id: bubble-again
-        if: wrong
-        ask: pp/stages
-        seconds: 60
-        speaks: {correctness: 1}
-  - id: why
-    essay:
-      prompt: {zh: 为什么用 1F1B？, en: Why 1F1B?}
-      rubric:
-        - points: 3
-          says: {zh: 说到激活峰值, en: names the activation peak}
-          keywords: [activation, 激活]
-        - points: 1
-          says: {zh: 说到气泡不变, en: says the bubble stays}
-          keywords: [same bubble, 气泡不变]
-      vetoes:
-        - says: {zh: 气泡变小, en: the bubble shrinks}
-          why: {zh: 不变, en: it does not}
-          keywords: [smaller bubble, 气泡变小]
-          myth: 1f1b-cuts-bubble
-      explain: {zh: 如题, en: As stated}
-    seconds: 180
-    speaks: {correctness: 2, communication: 1}
-    probes:
-      - id: peak
-        if: not point1 or score < 0.5
-        ask: pp/order
-        lead: {zh: 你没提到显存。, en: You did not mention memory.}
-        seconds: 60
-        speaks: {numbers: 1}
-  - id: parts
-    ask: pp/parts
-    seconds: 90
-    speaks: {correctness: 1}
-"""
-
-FILES = {
-    "mocks/small.yaml": SCREEN,
-    "pp/_topic.yaml": """\
-title: {zh: 流水线并行, en: Pipeline parallelism}
-intro: {zh: 按层切, en: Cut by layers}
-""",
-    "pp/_myths.yaml": """\
-1f1b-cuts-bubble: {zh: 以为 1F1B 的气泡更小, en: 1F1B has a smaller bubble}
-overhead-for-share: {zh: 口径混了, en: mixes the conventions}
-""",
-    "pp/bubble.yaml": """\
-kind: numeric
-level: 2
-prompt:
-  zh: "{p} 个 stage、{m} 个 micro-batch，气泡占整步的多少？"
-  en: "{p} stages, {m} micro-batches: what share of the step is bubble?"
-params: {p: [2, 3, 4, 5], m: [8, 9, 10, 11]}
-answer: (p - 1) / (m + p - 1)
-within: 0.005
-traps:
-  - {formula: (p - 1) / m, forgot: {zh: 口径, en: the convention}, myth: overhead-for-share}
-explain: {zh: 如题, en: As stated}
-sources: ["https://example.org"]
-""",
-    "pp/stages.yaml": """\
-kind: choice
-level: 1
-prompt: {zh: 1F1B 省的是什么？, en: What does 1F1B save?}
-options:
-  - text: {zh: 激活显存, en: activation memory}
-    correct: true
-  - text: {zh: 气泡, en: the bubble}
-    why: {zh: 气泡不变, en: the bubble stays}
-    myth: 1f1b-cuts-bubble
-  - text: {zh: 通信量, en: traffic}
-    why: {zh: 通信量不变, en: traffic stays}
-explain: {zh: 峰值更低, en: A lower peak}
-sources: ["https://example.org"]
-""",
-    "pp/parts.yaml": """\
-kind: choice
-level: 2
-several: true
-prompt: {zh: 气泡取决于哪些？, en: What does the bubble depend on?}
-options:
-  - {text: p, correct: true}
-  - {text: m, correct: true}
-  - text: {zh: 隐藏维度, en: the hidden size}
-    why: {zh: 两边同比, en: both sides scale}
-    myth: 1f1b-cuts-bubble
-explain: {zh: 前两者, en: The first two}
-sources: ["https://example.org"]
-""",
-    "pp/order.yaml": """\
-kind: order
-level: 2
-prompt: {zh: 排序, en: Put in order}
-steps:
-  - {id: forward, text: {zh: 前向, en: forward}}
-  - {id: backward, text: {zh: 反向, en: backward}}
-  - {id: step, text: {zh: 更新, en: optimiser step}}
-explain: {zh: 如题, en: As stated}
-sources: ["https://example.org"]
-""",
-    "pp/gaps.yaml": """\
-kind: cloze
-level: 2
-prompt: {zh: 填空, en: Fill in}
-text: "[[gap1]] - [[gap2]]"
-gaps: {gap1: {answer: all-reduce}, gap2: {answer: 1F1B}}
-explain: {zh: 如题, en: As stated}
-sources: ["https://example.org"]
-""",
-}
-
-
-class HandClock:
-    """A clock that stands still until somebody moves it."""
-
-    def __init__(self) -> None:
-        self.seconds = 1000.0
-        self.start = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
-
-    def wall(self) -> datetime:
-        return self.start + timedelta(seconds=self.seconds)
-
-    def steady(self) -> float:
-        return self.seconds
-
-    def pass_(self, seconds: float) -> None:
-        self.seconds += seconds
-
-
-Step = Handed | Left | str | Callable[[OpenQuestion], Handed | Left | str]
-Judgement = Ticks | Left | Callable[[RubricSheet], Ticks | Left]
-
-
-class PlannedDesk:
-    """Answers as planned, each after so many seconds; keeps what it was shown."""
-
-    def __init__(self, clock: HandClock, *steps: tuple[float, Step]) -> None:
-        self.clock = clock
-        self.steps = [*steps]
-        self.judgements: list[Judgement] = []
-        self.moments: list[OpenQuestion] = []
-        self.sheets: list[RubricSheet] = []
-        self.stops: list[Stop] = []
-        self.interactive = False
-
-    def busy(self, text: str) -> AbstractContextManager[object]:
-        return nullcontext()
-
-    def open(self, opening: Opening) -> bool:
-        return True
-
-    def meet(self, moment: OpenQuestion) -> Handed | Left:
-        self.moments.append(moment)
-        seconds, step = self.steps.pop(0)
-        self.clock.pass_(seconds)
-        if callable(step):
-            step = step(moment)
-        return Handed(step) if isinstance(step, str) else step
-
-    def stopped(self, why: Stop, lang: Lang) -> None:
-        self.stops.append(why)
-
-    def tick(self, sheet: RubricSheet) -> Ticks | Left:
-        self.sheets.append(sheet)
-        if not self.judgements:
-            return Ticks(sheet.points, sheet.vetoes)
-        judgement = self.judgements.pop(0)
-        return judgement(sheet) if callable(judgement) else judgement
-
-    def met(self) -> list[str]:
-        """The questions that were put, in order."""
-        return [moment.asked.question.id.split("/")[-1] for moment in self.moments]
-
-
-class Room:
-    """One script, one diary, one clock: interviews are begun and gone on with in it."""
-
-    def __init__(self, folder: Path, diary: Diary) -> None:
-        problems: list[Problem] = []
-        script = read_mock(folder, "small", problems)
-        assert isinstance(script, Script)
-        assert problems == []
-        self.script = script
-        self.questions = Bank.load(folder, script.topics()).questions
-        self.diary = diary
-        self.clock = HandClock()
-
-    @staticmethod
-    def right(moment: OpenQuestion) -> str:
-        """The right answer to the bubble that was drawn."""
-        values = moment.asked.values
-        return str((values["p"] - 1) / (values["m"] + values["p"] - 1))
-
-    @staticmethod
-    def picks(*texts: str) -> Callable[[OpenQuestion], str]:
-        """The displayed numbers of options, by their English text."""
-
-        def step(moment: OpenQuestion) -> str:
-            question = moment.asked.question
-            assert isinstance(question, Choice)
-            shown = [question.options[at].text.en for at in moment.asked.order]
-            return " ".join(str(shown.index(text) + 1) for text in texts)
-
-        return step
-
-    def desk(self, *steps: tuple[float, Step]) -> PlannedDesk:
-        return PlannedDesk(self.clock, *steps)
-
-    def begin(self, desk: PlannedDesk, minutes: float | None = None) -> Interview:
-        ledger = begin(self.script, self.diary, desk, self.clock, "en", minutes)
-        assert ledger is not None
-        return Interview(self.script, self.questions, desk, ledger)
-
-    def resume(self, desk: PlannedDesk) -> Interview:
-        """As the command does it: everything from the diary, nothing from before."""
-        [left] = [each for each in sittings(self.diary) if each.card is None][:1]
-        ledger = Ledger(self.diary, self.clock, load(self.diary, left.session))
-        message = resume(ledger)
-        return Interview(self.script, self.questions, desk, ledger, message)
 
 
 @pytest.fixture(scope="session")
@@ -325,3 +84,16 @@ def old_card() -> dict[str, object]:
         "review": ["pp/bubble"],
         "conventions": ["A dimension is scored 0 to 4."],
     }
+
+
+@pytest.fixture(scope="session")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("talk")
+    shown = Evidence("pipeline", ("stacks",))
+    files = {**FILES, "mocks/small.yaml": TALK, "pp/hang.yaml": HANG}
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    written = sealed(shown, [Exhibit("stacks", "rank 0 waits in recv")])
+    place_of(folder, "pp/hang").write_text(written, encoding="utf-8")
+    return folder

@@ -203,3 +203,17 @@ def test_ctrl_c_before_the_clock_starts_leaves_nothing(quizkit, home):
     assert quiz.close() == 130
     with Diary(home / "diary.sqlite3") as diary:
         assert sittings(diary) == []
+
+
+def test_a_second_interview_at_once_is_refused(quizkit):
+    first = quizkit("small", "--lang", "en")
+    first.until("Press Enter")
+    for options in (("small",), ("--resume",)):
+        second = quizkit(*options, "--lang", "en")
+        second.until("An interview is going on in another terminal")
+        assert second.close() == 2
+    first.kill()
+    third = quizkit("small", "--lang", "en")
+    third.until("Press Enter")
+    third.press("\x03")
+    assert third.close() == 130

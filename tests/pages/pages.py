@@ -31,6 +31,7 @@ WHEN: dict[Lang, dict[State, str]] = {
         "riddle": "which check goes red",
         "ran": "after a demo's run",
         "watch": "playing a timeline",
+        "interview": "an interview",
     },
     "zh": {
         "pick": "单选",
@@ -49,10 +50,11 @@ WHEN: dict[Lang, dict[State, str]] = {
         "riddle": "猜哪个检查变红",
         "ran": "demo 跑完",
         "watch": "播放时间线",
+        "interview": "模拟面试",
     },
 }
-BESIDE: tuple[State, ...] = ("home", "demos", "filter", "riddle", "ran", "watch")
-"""Where no question is asked: a key of any time has the same meaning there, where it has one."""
+BESIDE: tuple[State, ...] = ("home", "demos", "filter", "riddle", "ran", "watch", "interview")
+"""Where no session asks: a key of any time has the same meaning there, where it has one."""
 ALWAYS: dict[Lang, str] = {"en": "any time", "zh": "随时"}
 ASKED: dict[Lang, str] = {"en": "a question", "zh": "答题"}
 COLUMNS: dict[Lang, tuple[str, ...]] = {
@@ -107,8 +109,8 @@ def _when(binding: Binding, lang: Lang) -> str:
     states = {*binding.states}
     asking = {*WHEN[lang]} - {"verdict", "page", *BESIDE}
     if states >= asking:
-        later = ("verdict", "page")
-        if states >= {*later}:
+        later = ("verdict", "page", "interview")
+        if states >= {"verdict", "page"}:
             return ALWAYS[lang]
         more = [WHEN[lang][each] for each in later if each in states]
         return _listed([ASKED[lang], *more], lang)

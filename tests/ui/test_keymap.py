@@ -34,10 +34,18 @@ def test_every_command_of_the_session_has_a_key_or_a_chord_where_it_can_be_given
                     assert binding.chord
 
 
-def test_chords_leave_the_editing_keys_alone():
-    assert not EDITING & set(keymap.chords())
-    chords = [b for b in KEYMAP if b.chord.startswith(("c-", "page"))]
-    assert len(keymap.chords()) == len(chords)
+@pytest.mark.parametrize("state", keymap.TYPING)
+def test_chords_leave_the_editing_keys_alone(state: State):
+    assert not EDITING & set(keymap.chords(state))
+    chords = [b for b in KEYMAP if state in b.states and b.chord.startswith(("c-", "page"))]
+    assert len(keymap.chords(state)) == len(chords)
+
+
+def test_one_chord_says_the_same_in_the_session_and_in_an_interview():
+    # Whoever has learnt Ctrl-T at one desk finds it at the other; Ctrl-O and Ctrl-X do no harm.
+    session, interview = keymap.chords("compose"), keymap.chords("interview")
+    differ = {each for each in interview if interview[each] != session.get(each)}
+    assert differ == {"c-o", "c-x"}
 
 
 def test_while_text_is_typed_no_letter_is_a_command():
@@ -50,8 +58,11 @@ def test_lines_take_the_key_or_the_whole_word():
     assert keymap.line_command(":!") == "sure"
     assert keymap.line_command("t") is None
     assert keymap.line_command(":nonsense") is None
-    typed = [b.line for b in KEYMAP if b.line.startswith(":")]
-    assert len(typed) == len(set(typed))
+    assert keymap.line_command(":e") is None
+    assert keymap.line_command(":e", ["interview"]) == "editor"
+    for state in STATES:
+        typed = [b.line for b in KEYMAP if state in b.states and b.line.startswith(":")]
+        assert len(typed) == len(set(typed))
 
 
 @pytest.mark.parametrize("lang", LANGS)

@@ -20,7 +20,7 @@ from quizkit.tutor.asked import ask
 from quizkit.tutor.desk import Moment, Summary
 from quizkit.tutor.grade import grade
 from quizkit.tutor.tally import Tally
-from quizkit.ui.mock.mock_screen import judge_screen
+from quizkit.ui.mock.judge_screen import judge_screen
 from quizkit.ui.pictures.chart import charts
 from quizkit.ui.proof.claims import put_in
 from quizkit.ui.proof.proof_screen import telling

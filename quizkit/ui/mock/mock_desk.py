@@ -1,182 +1,32 @@
 """The desk of an interview: at a terminal with the clock in the prompt, or line by line."""
 
-import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from typing import Protocol
+from contextlib import AbstractContextManager
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from quizkit.bank.model import Bug, Essay
-from quizkit.bank.script import WrittenTask
-from quizkit.errors import DiaryError
-from quizkit.mock.desk import Handed, Left, Opening, OpenQuestion, RubricSheet, Stop, Ticks
-from quizkit.mock.judge import rubric
-from quizkit.ui.lines.lines import Lines
-from quizkit.ui.mock.mock_screen import (
-    clock_line,
-    judge_screen,
-    mock_question_screen,
-    opening_screen,
+from quizkit.bank.model import Essay
+from quizkit.mock.desk import (
+    Aside,
+    Handed,
+    Left,
+    Opening,
+    OpenQuestion,
+    RubricSheet,
+    Stop,
+    Talk,
+    Ticks,
 )
-from quizkit.ui.terminal.keys import Keyboard
-from quizkit.ui.terminal.screen import Screen
-from quizkit.ui.terminal.typing import Typed, type_text
-from quizkit.ui.terminal.view import View
+from quizkit.mock.judge import rubric
+from quizkit.mock.timer import face
+from quizkit.ui.mock.answer_page import END, LEAVE, NO_ANSWER, AnswerPage, Writer
+from quizkit.ui.mock.clock_line import clock_line, nearing
+from quizkit.ui.mock.judge_screen import judge_screen
+from quizkit.ui.mock.opening_screen import opening_screen
+from quizkit.ui.mock.question_parts import how, question_parts, takes_lines
+from quizkit.ui.mock.talk_parts import given, news, on_request
+from quizkit.ui.screens.parts import footer, note
 from quizkit.words import Lang, say
-
-_CHORDS = {"c-s": "skip", "c-q": "quit", "pageup": "page_up", "pagedown": "page_down"}
-_HAND = 5  # lines left free for the clock and a text of several
-_LINE_COMMANDS = {":s": "skip", ":skip": "skip", ":q": "quit", ":quit": "quit"}
-NO_ANSWER, LEAVE, END = "skip", "quit", "end"
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerPage:
-    """A page to answer on: the text so far, for how many seconds, and who keeps it."""
-
-    draft: str = ""
-    multiline: bool = False
-    seconds: float | None = None
-    keep: Callable[[str], None] | None = None
-    lang: Lang = "en"
-
-
-_BLANK = AnswerPage()
-
-
-class Writer(Protocol):
-    """A source of typed text: fingers under a running clock, or lines that come from anywhere."""
-
-    lines: bool
-    attended: bool
-    """True if somebody is there to press Enter."""
-
-    def type(
-        self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: AnswerPage = _BLANK
-    ) -> Typed:
-        """Show the parts, then let the learner type, for as long as the page is there."""
-        ...
-
-    def tell(self, *parts: RenderableType) -> None:
-        """Show something where nothing is asked."""
-        ...
-
-    def busy(self, text: str) -> AbstractContextManager[object]:
-        """Show that something takes its time."""
-        ...
-
-
-class TerminalHand:
-    """Typing in a terminal; the prompt counts down meanwhile."""
-
-    lines = False
-    attended = True
-
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._view = View(screen)
-        self._keyboard = Keyboard()
-
-    def tell(self, *parts: RenderableType) -> None:
-        """Show nothing: the next screen, painted over this at once, will say it."""
-
-    @contextmanager
-    def busy(self, text: str) -> Generator[None]:
-        """Show a line below the screen; keys are swallowed, but for Ctrl-C."""
-        with self._keyboard:
-            try:
-                with self._screen.spin(Text(text)):
-                    yield
-            finally:
-                self._keyboard.flush()
-
-    def type(
-        self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: AnswerPage = _BLANK
-    ) -> Typed:
-        """Show a fresh screen and the editor below it; PgUp and PgDn move what does not fit."""
-        self._view.open(parts)
-
-        def redraw() -> None:
-            self._view.paint(parts, [], page.lang, typing=_HAND if page.multiline else 2)
-
-        def counting() -> str:
-            if page.keep:
-                _keep(page.keep)
-            return prompt()
-
-        deadline = None if page.seconds is None else time.monotonic() + page.seconds
-        # Held from before the question shows: what is typed while the editor loads waits for it.
-        with self._keyboard:
-            typed = Typed(page.draft, cursor=len(page.draft))
-            while True:
-                redraw()
-                typed = type_text(
-                    counting,
-                    draft=typed.text,
-                    multiline=page.multiline,
-                    commands=_CHORDS,
-                    deadline=deadline,
-                    redraw=redraw,
-                    cursor=typed.cursor,
-                    rows=(lambda: self._view.free) if page.multiline else None,
-                )
-                if typed.command is None or not self._view.scroll(typed.command):
-                    return typed
-
-
-def _keep(keep: Callable[[str], None]) -> None:
-    """Hand on what is in the editor; a diary that fails ends the typing, not just a redraw."""
-    from prompt_toolkit.application import get_app
-
-    app = get_app()
-    try:
-        keep(app.current_buffer.text)
-    except DiaryError as error:
-        if app.future is not None and not app.future.done():
-            app.exit(exception=error)
-
-
-class LineHand:
-    """Lines from a pipe, a file, or a terminal without redrawing."""
-
-    lines = True
-
-    def __init__(self, lines: Lines, attended: bool) -> None:
-        self._lines = lines
-        self.attended = attended
-
-    def tell(self, *parts: RenderableType) -> None:
-        """Write the parts below what is there."""
-        self._lines.show(*parts)
-
-    def busy(self, text: str) -> AbstractContextManager[object]:
-        """Tell the text once."""
-        self._lines.tell(text)
-        return nullcontext()
-
-    def type(
-        self, parts: Sequence[RenderableType], prompt: Callable[[], str], page: AnswerPage = _BLANK
-    ) -> Typed:
-        """Read a line, or with `multiline` all up to an empty one; the end of input leaves."""
-        self._lines.show(*parts, Text(prompt() + (page.draft if page.multiline else "")))
-        text = f"{page.draft}\n" if page.draft and page.multiline else ""
-        while True:
-            line = self._lines.read()
-            if line is None:
-                return Typed(text.strip(), None if text.strip() else END)
-            command = _LINE_COMMANDS.get(line.strip().casefold())
-            if command:
-                return Typed(text.strip(), command)
-            if not page.multiline:
-                return Typed(line.strip())
-            if not line.strip():
-                return Typed(text.strip())
-            text += f"{line}\n"
-            if page.keep:
-                page.keep(text)
 
 
 class MockDesk:
@@ -186,6 +36,11 @@ class MockDesk:
         self._hand = hand
         self._plain = plain
         self._notice: list[RenderableType] = []
+        self._before: OpenQuestion | None = None
+        # The facts and notes that stand in the lines above, in this language.
+        self._above: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
+        # The text that was handed in last: if it comes back, it could not be read.
+        self._handed = ""
 
     @property
     def interactive(self) -> bool:
@@ -199,30 +54,31 @@ class MockDesk:
     def open(self, opening: Opening) -> bool:
         """Say the opening, and wait for Enter where somebody is there to press it."""
         lang = opening.lang
-        screen = opening_screen(opening, self._plain)
+        screen = opening_screen(opening, self._plain, self._hand.lines)
         if not self._hand.attended:
             self._hand.tell(screen, Text(say("mock.start_lines", lang)), Text(""))
             return True
-        ready = Text(say("mock.start", lang), "bold")
-        typed = self._hand.type([screen, Text(""), ready], lambda: "> ", AnswerPage(lang=lang))
-        return typed.command is None and typed.text.strip().casefold() not in ("q", "ｑ")
+        ready = [Text(""), Text(say("mock.start", lang), "bold")]
+        typed = self._hand.type(AnswerPage(lang, [screen], ready, told=[screen, *ready]))
+        said = typed.text.strip().casefold()
+        return isinstance(typed, Aside) or (typed.command is None and said not in ("q", "ｑ"))
 
-    def meet(self, moment: OpenQuestion) -> Handed | Left:
+    def meet(self, moment: OpenQuestion) -> Handed | Left | Aside:
         """Put the question, the clock in the prompt."""
-        screen = mock_question_screen(moment, self._plain, self._hand.lines)
-        question = moment.asked.question
-        multiline = isinstance(question, Essay | Bug) or (
-            isinstance(question, WrittenTask) and question.write.schedule is not None
-        )
-        # A text of several lines starts below the clock, where it has the whole width.
-        end = "\n> " if multiline else ""
-        typed = self._hand.type(
-            [screen, Text("")],
-            lambda: clock_line(moment.timer, moment.target, moment.lang) + end,
-            AnswerPage(moment.draft, multiline, moment.timer.left(), moment.keep, moment.lang),
-        )
+        before = self._before
+        again = before is not None and before.asked is moment.asked
+        if before is not None and before.lang == moment.lang:
+            self._above = before.talk.told, before.talk.notes
+        self._before = moment
+        near = nearing(moment.timer, moment.target)
+        typed = self._hand.type(self._page(moment, before if again else None))
+        if isinstance(typed, Aside):
+            return typed
+        if self._hand.lines:
+            self._warn(moment, near)
         if typed.command in (LEAVE, END):
             return Left(typed.text)
+        self._handed = typed.text
         return Handed(typed.text, late=typed.late, passed=typed.command == NO_ANSWER)
 
     def stopped(self, why: Stop, lang: Lang) -> None:
@@ -240,10 +96,14 @@ class MockDesk:
         wanted = say("mock.judge_line", lang, ticked=listed or say("mock.judge_none", lang))
         said: list[RenderableType] = []
         while True:
-            screen = [judge_screen(sheet, self._plain), Text(""), *said, Text(wanted, "dim")]
-            if not self._hand.lines:
-                screen = [*self._notice, *screen]
-            typed = self._hand.type(screen, lambda: "> ", AnswerPage(lang=lang))
+            screen = judge_screen(sheet, self._plain)
+            foot = [Text(""), *said, Text(wanted, "dim", overflow="fold")]
+            body = [*self._notice, screen]
+            told = [screen, *foot] if not said else foot
+            typed = self._hand.type(
+                AnswerPage(lang, body, foot, told, name=("judge", sheet.number))
+            )
+            assert not isinstance(typed, Aside)  # nobody is there to talk to any more
             if typed.command == LEAVE:
                 return Left()
             # Where the input has ended nobody will ever judge: the keywords stand, and say so.
@@ -254,6 +114,71 @@ class MockDesk:
                 vetoes = tuple(number - split for number in numbers if number >= split)
                 return Ticks(points, vetoes, confirmed=not ended)
             said = [Text(say("mock.judge_misread", lang, last=last), "bold")]
+
+    def _page(self, moment: OpenQuestion, before: OpenQuestion | None) -> AnswerPage:
+        """The page of a question; `before` if it was there already, and something has happened."""
+        lang, talk, lines = moment.lang, moment.talk, self._hand.lines
+        body = question_parts(moment, self._plain)
+        so_far = given(talk, lang, self._plain)
+        message = [] if moment.message is None else [_said(note(moment.message, lang))]
+        asked = Text(how(moment.asked, lang, lines), "dim", overflow="fold")
+        many = takes_lines(moment.asked)
+        if lines:
+            keys = Text(say("mock.keys_lines", lang), "dim", overflow="fold")
+            help_ = [*on_request(talk, lang, lines), Text(""), asked, keys, Text("")]
+            told = [*message, *body, *self._unread(talk, lang), *help_]
+            if before is not None and before.lang == lang:
+                told = [*message, *self._new(moment, before)]
+            help_ = [*so_far, *help_]
+            foot: list[RenderableType] = []
+        else:
+            body += [*on_request(talk, lang, lines), *so_far]
+            gone = () if talk.more_hints else ("hint",)
+            foot = [Text(""), *message, asked, footer("interview", lang, 0, gone)]
+            told, help_ = [], []
+        return AnswerPage(
+            lang,
+            body,
+            foot,
+            told,
+            help_,
+            name=("question", moment.asked.question.id, moment.asked.seed),
+            show=news(before.talk, talk) if before else "",
+            # A text of several lines starts below the clock, where it has the whole width.
+            prompt=lambda: (
+                clock_line(moment.timer, moment.target, lang) + ([("", "\n> ")] if many else [])
+            ),
+            draft=moment.draft,
+            multiline=many,
+            seconds=moment.timer.left(),
+            keep=moment.keep,
+            talks=True,
+            offers=before is None and moment.draft != self._handed,
+        )
+
+    def _unread(self, talk: Talk, lang: Lang) -> list[RenderableType]:
+        """What was given and is not in the lines above; facts and notes go on counting."""
+        told, notes = self._above
+        return given(talk, lang, self._plain, since=Talk(told=told, notes=notes))
+
+    def _new(self, moment: OpenQuestion, before: OpenQuestion) -> list[RenderableType]:
+        """What has come since the question was last put: all that lines need to be told."""
+        lang, talk = moment.lang, moment.talk
+        parts = given(talk, lang, self._plain, since=before.talk)
+        if talk.sure != before.talk.sure:
+            parts.append(_said(say("mock.is_sure" if talk.sure else "mock.is_unsure", lang)))
+        return parts
+
+    def _warn(self, moment: OpenQuestion, before: tuple[str, ...]) -> None:
+        """Say once a line was sent that time has come close meanwhile: lines show no clock."""
+        left = face(moment.timer.left())
+        for each in nearing(moment.timer, moment.target):
+            if each not in before:
+                self._hand.tell(_said(say(f"mock.near_{each}", moment.lang, left=left)))
+
+
+def _said(sentence: str) -> RenderableType:
+    return Text(sentence, "bold", overflow="fold")
 
 
 def _numbers(text: str, last: int) -> list[int] | None:

@@ -120,7 +120,7 @@ class Hand:
                     lambda: f"{label}> ",
                     draft=draft.typed,
                     multiline=multiline,
-                    commands=keymap.chords(),
+                    commands=keymap.chords(state),
                     redraw=paint,
                     cursor=draft.cursor,
                     rows=(lambda: self.view.free) if multiline else None,

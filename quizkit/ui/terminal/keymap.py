@@ -15,7 +15,7 @@ from quizkit.words import Lang, say
 State = Literal[
     "watch",
     "pick", "tick", "rubric", "order", "line", "review", "type", "compose", "verdict", "page",
-    "home", "demos", "filter", "riddle", "ran",
+    "home", "demos", "filter", "riddle", "ran", "interview",
 ]  # fmt: skip
 """The thing the desk is waiting for. A digit means one thing in each."""
 
@@ -27,12 +27,15 @@ _ASKING: tuple[State, ...] = (
     "pick", *_TICKING, "order", "line", "review", "type", "compose"
 )  # fmt: skip
 _ALL: tuple[State, ...] = (*_ASKING, "verdict")
+_SESSION: tuple[State, ...] = (*_ALL, "page")
 _SHOWN: tuple[State, ...] = ("home", "riddle", "ran", "watch")
 _BESIDE: tuple[State, ...] = ("home", "demos", "riddle", "ran")
-_PAGED: tuple[State, ...] = (*_ALL, "page", "demos", "filter", *_SHOWN)
+_PAGED: tuple[State, ...] = (*_ALL, "page", "demos", "filter", *_SHOWN, "interview")
 # Up and down move the cursor of a list of ticks, Home and End the one of a text.
 _STILL: tuple[State, ...] = ("pick", "order", "line", "review", "verdict", "page")
 _KEYED: tuple[State, ...] = (*_STILL, *_TICKING, "home", "demos", "riddle", "ran")
+_MOCK: tuple[State, ...] = ("interview",)
+_ANYWHERE: tuple[State, ...] = (*_ALL, "page", *_BESIDE, "watch", *_MOCK)
 _DIGITS = tuple("123456789")
 _PAGES = ("pageup", "pagedown")
 
@@ -114,10 +117,13 @@ KEYMAP: tuple[Binding, ...] = (
     Binding("last", "ends", ("watch",), ("end",), "Home/End"),
     Binding("schedule", "schedule", ("watch",), ("n", "tab"), "n"),
     Binding("quit", "leave_watch", ("watch",), ("q", "escape"), "q"),
-    Binding(
-        "toggle", "toggle", (*_ALL, "page", *_BESIDE, "watch"), ("t",), "t", chord="c-t", line=":t"
-    ),
-    Binding("sure", "sure", _ASKING, ("!",), "!", chord="c-]", line=":!"),
+    Binding("ask", "ask_interviewer", _MOCK, (), "Ctrl-O", chord="c-o", line=":…"),
+    Binding("hint", "hint_priced", _MOCK, (), "Ctrl-R", chord="c-r", line=":h"),
+    Binding("editor", "editor", _MOCK, (), "Ctrl-X", chord="c-x", line=":e"),
+    Binding("toggle", "toggle", _ANYWHERE, ("t",), "t", chord="c-t", line=":t"),
+    Binding("sure", "sure", (*_ASKING, *_MOCK), ("!",), "!", chord="c-]", line=":!"),
+    Binding("skip", "no_answer", _MOCK, (), "Ctrl-S", chord="c-s", line=":s"),
+    Binding("quit", "go_out", _MOCK, (), "Ctrl-Q", chord="c-q", line=":q"),
     Binding("flag", "flag", _ALL, ("f",), "f", chord="c-x", line=":f"),
     Binding("undo", "undo", _ALL, ("u",), "u", chord="c-o", line=":u"),
     Binding("undo", "before", ("page",), ("u", "left"), "u/←"),
@@ -128,7 +134,7 @@ KEYMAP: tuple[Binding, ...] = (
     Binding("quit", "quit", (*_ALL, "page", *_BESIDE), ("q",), "q", chord="c-q", line=":q"),
 )
 
-TYPING: tuple[State, ...] = ("type", "compose")
+TYPING: tuple[State, ...] = ("type", "compose", *_MOCK)
 
 
 def bound(state: State, key: str) -> str | None:
@@ -139,9 +145,10 @@ def bound(state: State, key: str) -> str | None:
     return None
 
 
-def chords() -> dict[str, str]:
+def chords(state: State) -> dict[str, str]:
     """Map chords to commands, for what is typed."""
-    return {b.chord: b.command for b in KEYMAP if b.chord.startswith("c-") or b.chord in _PAGES}
+    here = [b for b in KEYMAP if state in b.states]
+    return {b.chord: b.command for b in here if b.chord.startswith("c-") or b.chord in _PAGES}
 
 
 def scrolls(key: str) -> str | None:
@@ -153,11 +160,12 @@ SCROLLING = tuple(b.command for b in KEYMAP if b.quiet)
 """The commands that only move the page."""
 
 
-def line_command(line: str) -> str | None:
-    """Return the command of a line such as `:t` or `:hint`, or nothing."""
+def line_command(line: str, states: Collection[State] = _SESSION) -> str | None:
+    """Return the command of a line such as `:t` or `:hint` in one of the states, or nothing."""
     wanted = line.strip().casefold()
     for binding in KEYMAP:
-        if binding.line.startswith(":") and wanted in (binding.line, f":{binding.command}"):
+        named = binding.line.startswith(":") and wanted in (binding.line, f":{binding.command}")
+        if named and not {*binding.states}.isdisjoint(states):
             return binding.command
     return None
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings
     from prompt_toolkit.key_binding.key_processor import KeyPressEvent
 
+Prompt = Callable[[], str | list[tuple[str, str]]]
+"""Says what stands before the text: plain, or as pieces, each with the editor's name of a style."""
+
 _REFRESH = 0.25
 _REDRAW = "redraw"
 _INTERRUPT = "interrupt"
@@ -39,7 +42,7 @@ class Typed:
 
 
 def type_text(
-    prompt: Callable[[], str],
+    prompt: Prompt,
     *,
     draft: str = "",
     multiline: bool = False,
@@ -108,7 +111,7 @@ class _Interrupts:
 
 
 def _type(
-    prompt: Callable[[], str],
+    prompt: Prompt,
     typed: Typed,
     multiline: bool,
     commands: Mapping[str, str],
@@ -120,11 +123,16 @@ def _type(
     """Type until something ends it, if only that the screen was drawn for another size."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.application import get_app
+    from prompt_toolkit.formatted_text import FormattedText
     from prompt_toolkit.output.vt100 import Vt100_Output
 
     from quizkit.ui.terminal.wordwrap import WordWrap
 
-    wrap = WordWrap(lambda: cell_len(prompt().split("\n")[-1]))
+    def shown() -> FormattedText:
+        said = prompt()
+        return FormattedText([("", said)] if isinstance(said, str) else said)
+
+    wrap = WordWrap(lambda: cell_len("".join(text for _, text, *_ in shown()).split("\n")[-1]))
     session: PromptSession[Typed | str] = PromptSession(
         multiline=multiline,
         key_bindings=_bindings(multiline, commands),
@@ -163,7 +171,7 @@ def _type(
         interrupts.tell(lambda: loop.is_closed() or loop.call_soon_threadsafe(leave))
 
     try:
-        result = session.prompt(prompt, default=typed.text, pre_run=begin, handle_sigint=False)
+        result = session.prompt(shown, default=typed.text, pre_run=begin, handle_sigint=False)
     except EOFError:
         return Typed("", "quit")
     finally:
