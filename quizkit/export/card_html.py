@@ -50,7 +50,7 @@ code { background: var(--soft); padding: 0 .2em; border-radius: 3px; }
 @media print {
   :root { --ink: #000; --dim: #444; --paper: #fff; --line: #bbb; --soft: #e8e8e8; --bar: #2f6fb3;
     --good: #1f7a3a; --bad: #b3261e; --weak: #8a5a00; }
-  body { max-width: none; padding: 0; font-size: 6.6pt; line-height: 1.28; columns: 2;
+  body { max-width: none; padding: 0; font-size: 6.5pt; line-height: 1.25; columns: 2;
     column-gap: 6mm; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   header { column-span: all; }
   h1 { font-size: 11pt; } h2 { font-size: 8pt; margin: 2mm 0 .8mm; break-after: avoid; }
@@ -60,9 +60,10 @@ code { background: var(--soft); padding: 0 .2em; border-radius: 3px; }
   .meter { grid-template-columns: 30mm 1fr 31mm; gap: 0 1.5mm; margin: .2mm 0;
     break-inside: avoid; }
   .meter .name { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+  dd p { margin: 0; } li ul li { margin: 0; }
   .meter svg { height: 1.8mm; } dl { gap: 0 1.5mm; } pre { padding: .5mm 1mm; }
   /* Two pages of paper have the verdict, the points and the keys; the screen has all of it. */
-  dd.own, dd.model { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3;
+  dd.own, dd.model { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
     overflow: hidden; }
 }
 """

@@ -78,7 +78,8 @@ def _wanted(
             if each.id not in known and myth in {name for _, name in myths_of(each)}
         ]
         about.sort(key=lambda each: (each.level, each.id))
-        yield from ((each.id, "myth") for each in about[:_OF_A_MYTH])
+        for each in about[:_OF_A_MYTH]:
+            yield each.id, "myth"
     for row in zip_longest(*(_of(mark, questions) for mark in worst)):
         yield from (each for each in row if each and each[0] not in known)
 
@@ -87,11 +88,13 @@ def _of(mark: Mark, questions: Mapping[str, Question]) -> Iterator[tuple[str, Wh
     ask = mark.station.ask
     if ask:
         yield ask, "asked"
-    yield from ((name, "practice") for name in mark.station.practice)
+    for name in mark.station.practice:
+        yield name, "practice"
     own = questions.get(ask or "")
     if own:
-        happened = ("always", "wrong")
-        yield from ((each.ask, "followup") for each in own.followups if each.when in happened)
+        for each in own.followups:
+            if each.when in ("always", "wrong"):
+                yield each.ask, "followup"
 
 
 def _title(question: Question) -> tuple[str, str]:

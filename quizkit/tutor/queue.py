@@ -40,7 +40,7 @@ class Queue:
         self._times: dict[str, int] = {}
         self._repeated: set[str] = set()
         self._led: set[str] = set()
-        self._first = frozenset(lineup.first)
+        self._leading = frozenset(lineup.first)
         self._brought: set[str] = {*lineup.first}
         self._reasons: dict[str, Note] = (
             dict.fromkeys(lineup.first, lineup.why) if lineup.why else {}
@@ -199,7 +199,7 @@ class Queue:
 
         Where the number of questions was asked for, whatever has not been asked.
         """
-        ahead = [name for name in self._coming.names()[::-1] if name not in self._first]
+        ahead = [name for name in self._coming.names()[::-1] if name not in self._leading]
         yield from (name for name in ahead if self._new(name))
         if self._limited:
             yield from (name for name in ahead if name in self._cards and name not in self._times)
@@ -225,7 +225,7 @@ class Queue:
         """Return the place of what may come now, from `start` on; past the end if nothing may."""
         for at in range(start, len(self._coming.plan)):
             name = self._steered(self._coming.plan[at])
-            first = name in self._first
+            first = name in self._leading
             begins_stuck = not self._times and is_leech(name, self._cards) and not first
             if not begins_stuck and not self._too_hard(name):
                 return at

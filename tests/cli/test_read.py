@@ -126,7 +126,6 @@ def test_every_command_speaks_json():
         ("data --export", "diary"),
         ("data --erase --yes", "erased"),
         ("mock --list", "mocks"),
-        ("mock --history", "scorecards"),
         ("bank flags", "flags"),
         ("calc memory --params 7B --dp 8", "calc.memory"),
     ],
@@ -134,6 +133,11 @@ def test_every_command_speaks_json():
 def test_json_says_what_it_is(home: Path, line: str, noun: str):
     said = json.loads(read(home, *line.split(), "--json").stdout)
     assert said["schema"] == f"quizkit/{noun}/1"
+
+
+def test_the_history_says_which_edition_it_is(home: Path):
+    said = json.loads(read(home, "mock", "--history", "--json").stdout)
+    assert said == {"schema": "quizkit/scorecards/2", "attempts": [], "scorecards": []}
 
 
 def test_show_as_json_has_all_that_the_file_has(home: Path):

@@ -27,6 +27,65 @@ def room(folder: Path, tmp_path: Path) -> Iterator[Room]:
         yield Room(folder, diary)
 
 
+@pytest.fixture
+def old_card() -> dict[str, object]:
+    """A card as the first edition kept it: one language, ids instead of words."""
+    return {
+        "schema": "quizkit/scorecard/1",
+        "session": "0ld",
+        "mock": "small",
+        "edition": "x",
+        "title": "A pipeline screen",
+        "lang": "en",
+        "at": "2026-02-01T08:00:00+00:00",
+        "verdict": "fail",
+        "overall": 1.5,
+        "capped": False,
+        "best": 4.0,
+        "pass": {"overall": 2.3},
+        "dimensions": [
+            {
+                "name": "correctness",
+                "weight": 50,
+                "score": 1.5,
+                "needed": 2,
+                "evidence": [{"station": "bubble", "share": 1, "score": 0.375}],
+            }
+        ],
+        "answers": [
+            {
+                "station": "bubble",
+                "question": "pp/bubble",
+                "kind": "numeric",
+                "probe": False,
+                "reached": True,
+                "given": "0.9",
+                "expected": "0.2",
+                "right": False,
+                "score": 0.0,
+                "judge": "key",
+                "hit": [],
+                "missed": [],
+                "said": [],
+                "seconds": 10,
+                "target": 120,
+                "late": False,
+            }
+        ],
+        "time": {
+            "ended_by": "asked",
+            "total": 600,
+            "used": 10,
+            "pause_budget": 120,
+            "paused": 0,
+            "charged_for_pauses": 0,
+        },
+        "myths": ["1f1b-cuts-bubble"],
+        "review": ["pp/bubble"],
+        "conventions": ["A dimension is scored 0 to 4."],
+    }
+
+
 @pytest.fixture(scope="session")
 def talk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("talk")

@@ -18,62 +18,7 @@ from quizkit.mock.readback import read_card, written
 from quizkit.mock.sitting import sittings
 from quizkit.ui.mock.history_screen import history_screen
 from quizkit.ui.mock.scorecard_screen import scorecard_screen
-
-# As the first edition kept it: one language, ids instead of words.
-OLD = {
-    "schema": "quizkit/scorecard/1",
-    "session": "0ld",
-    "mock": "small",
-    "edition": "x",
-    "title": "A pipeline screen",
-    "lang": "en",
-    "at": "2026-02-01T08:00:00+00:00",
-    "verdict": "fail",
-    "overall": 1.5,
-    "capped": False,
-    "best": 4.0,
-    "pass": {"overall": 2.3},
-    "dimensions": [
-        {
-            "name": "correctness",
-            "weight": 50,
-            "score": 1.5,
-            "needed": 2,
-            "evidence": [{"station": "bubble", "share": 1, "score": 0.375}],
-        }
-    ],
-    "answers": [
-        {
-            "station": "bubble",
-            "question": "pp/bubble",
-            "kind": "numeric",
-            "probe": False,
-            "reached": True,
-            "given": "0.9",
-            "expected": "0.2",
-            "right": False,
-            "score": 0.0,
-            "judge": "key",
-            "hit": [],
-            "missed": [],
-            "said": [],
-            "seconds": 10,
-            "target": 120,
-            "late": False,
-        }
-    ],
-    "time": {
-        "ended_by": "asked",
-        "total": 600,
-        "used": 10,
-        "pause_budget": 120,
-        "paused": 0,
-        "charged_for_pauses": 0,
-    },
-    "myths": ["1f1b-cuts-bubble"],
-    "review": ["pp/bubble"],
-    "conventions": ["A dimension is scored 0 to 4."],
-}
+from quizkit.words import Lang
 
 
 def held(room, *steps, ticks=None, beyond=None):
@@ -87,7 +32,7 @@ def held(room, *steps, ticks=None, beyond=None):
     return card
 
 
-def drawn(card, lang="en", width=80, plain=True):
+def drawn(card, lang: Lang = "en", width=80, plain=True):
     console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as shown:
         console.print(scorecard_screen(card, lang, plain))
@@ -129,8 +74,8 @@ def test_nothing_of_a_card_reaches_the_terminal_as_a_command(bad):
     assert card.notes == ("[2Jgone",)
 
 
-def test_the_old_edition_is_still_a_card():
-    card = read_card(OLD)
+def test_the_old_edition_is_still_a_card(old_card):
+    card = read_card(old_card)
     assert card is not None
     assert "No pass" in drawn(card)
     assert "key" in drawn(card)
@@ -275,11 +220,11 @@ def test_history_tells_the_difference_to_the_attempt_before(room):
     assert f"+{last.change.overall:.2f}" in shown.get()
 
 
-def test_history_lists_an_old_card_and_one_that_is_hardly_one(room):
+def test_history_lists_an_old_card_and_one_that_is_hardly_one(room, old_card):
     held(room, (9, room.right), (9, "activation"), (9, room.picks("p")), ticks=Ticks((), ()))
     [sitting] = sittings(room.diary)
     old, torn = (
-        replace(sitting, card=OLD),
+        replace(sitting, card=old_card),
         replace(sitting, card={"verdict": "fail", "overall": 1, "best": 4}),
     )
     found = attempts([sitting, old, torn])
@@ -292,7 +237,7 @@ def test_history_lists_an_old_card_and_one_that_is_hardly_one(room):
     ("prompt", "wanted"),
     [
         ("第二次。4 张卡的 DDP 慢了。先看什么？", "第二次。4 张卡的 DDP 慢了"),
-        ("The second. DDP on 4 GPUs is slow. What next?", "The second. DDP on 4 GPUs is slow"),
+        ("The second one. DDP is slow. What next?", "The second one. DDP is slow"),
         ("`a` and **b**?", "a and b?"),
         ("With {n} ranks, how many bytes does each of them send in one step of it?",
          "With … ranks, how many bytes does each of them send in…"),

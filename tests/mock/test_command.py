@@ -3,11 +3,13 @@
 import json
 import os
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import started
 
+from quizkit.answer import SessionEvent
 from quizkit.diary import Diary
 from quizkit.mock.sitting import sittings
 
@@ -103,3 +105,54 @@ def test_a_script_that_cannot_be_used(mock, tmp_path):
     done = mock("torn", "--bank", str(tmp_path))
     assert done.returncode == 4
     assert "mocks/torn.yaml:1: error: key `opening` is missing" in done.stderr
+
+
+def test_a_card_is_shown_again_by_script_session_or_as_the_last(mock, tmp_path):
+    assert mock("--card").returncode == 2
+    card = json.loads(mock("small", "--json", typed="0.99\n:s\nactivation\n\n1 2\n\n").stdout)
+    for name in ([], ["small"], [card["session"][:8]]):
+        assert json.loads(mock(*name, "--card", "--json").stdout) == card
+    assert "Scorecard: A pipeline screen" in mock("--card").stdout
+    # In the interview's language unless another is asked for.
+    assert mock("--markdown", "--card").stdout.startswith("# Scorecard")
+    assert mock("--markdown", "--card", "--lang", "zh").stdout.startswith("# 面试评分")
+    page = tmp_path / "card.html"
+    assert mock("--card", "--html", str(page)).returncode == 0
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert str(tmp_path) not in page.read_text(encoding="utf-8")
+    assert mock("other", "--card").returncode == 2
+
+
+def test_an_old_card_is_listed_exported_merged_and_erased(mock, tmp_path, old_card):
+    at = datetime(2026, 2, 1, 8, 0, tzinfo=UTC)
+    start = {"script": "small", "lang": "en", "total": 600, "budget": 120, "scale": 1}
+    with Diary(tmp_path / "diary.sqlite3") as diary:
+        for name, note in (("start", start), ("done", {"card": old_card})):
+            diary.log(SessionEvent(device="d", at=at, session="0ld", name=name, note=note))
+
+    def data(*options: str, home: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        return started.quizkit("data", *options, env={**os.environ, "QUIZKIT_HOME": str(home)})
+
+    assert "1.50 / 4" in mock("--history").stdout
+    assert "No pass" in mock("--card").stdout
+    file, other = tmp_path / "out.json", tmp_path / "other"
+    other.mkdir()
+    file.write_text(data("--export").stdout, encoding="utf-8")
+    assert data("--merge", str(file), home=other).returncode == 0
+    with Diary(other / "diary.sqlite3") as diary:
+        [event] = diary.events(name="done")
+        assert event.note["card"] == old_card
+    assert data("--erase", "--yes").returncode == 0
+    assert json.loads(mock("--history", "--json").stdout)["attempts"] == []
+
+
+def test_the_interviewers_sheet_has_keys_and_conditions_in_words(mock):
+    assert mock("--interviewer").returncode == 2
+    text = mock("small", "--interviewer").stdout
+    assert text.startswith("# A pipeline screen\n")
+    assert "not: said “names the activation peak” or the score (0 to 1) < 0.5" in text
+    assert "the answer is not right" in text
+    assert "3 pt: names the activation peak" in text
+    assert "the bubble shrinks: it does not" in text
+    assert "point1" not in text
+    assert "没有：说到“说到激活峰值”，或者" in mock("small", "--interviewer", "--lang", "zh").stdout

@@ -241,9 +241,13 @@ def _practice(card: KeptCard, lang: Lang) -> Iterator[CardPart]:
     if card.practice:
         yield Remark(say("card.practice_how", lang))
     for day in card.practice:
-        tasks = tuple(
+        tasks = [
             f"`{each.question}` {each.title[lang]}"
-            + bracketed([say(f"card.{'again' if each.again else f'for_{each.why}'}", lang)], lang)
+            + bracketed([say(f"card.for_{each.why}", lang)], lang)
             for each in day.questions
-        )
-        yield Bullet(say("card.day", lang, day=day.day), "strong", tasks)
+            if not each.again
+        ]
+        again = [f"`{each.question}`" for each in day.questions if each.again]
+        if again:
+            tasks.append(f"{say('card.again', lang)}{colon(lang)}{listed(again, lang)}")
+        yield Bullet(say("card.day", lang, day=day.day), "strong", tuple(tasks))
