@@ -65,7 +65,13 @@ def worded(question: Question, demo: Demo) -> Iterator[Rule]:
         case Essay(rubric=points) | Bug(reasons=points):
             part = "rubric" if isinstance(question, Essay) else "reasons"
             planted = _planted(question, demo)
+            told = {*amounts(" ".join(text.en for text in question.asks))}
+            world = _known(question, demo)
             for index, point in enumerate(points):
+                for amount in {*amounts(main_clause(point.says.en))} - told:
+                    if point.claim and not _has(amount, point.claim.tree, world):
+                        message = f"the text says {amount:g}, and its claim does not"
+                        yield f"{part}.{index}.claim", message
                 if point.claim and not _about(point.says.en, point.claim, demo, planted):
                     seen = ", ".join(sorted(point.claim.names & demo.watch.keys()))
                     yield (
@@ -277,6 +283,7 @@ def _nearest(question: Question, demo: Demo) -> Iterator[Rule]:
     for name in sorted(used):
         stage = name.rpartition("_")[2]
         named = re.search(r"zero-?[123]", words) and "zero-{" not in words
+        named = named and _families(demo, stage) >= 3
         if stage in ("1", "2", "3") and named and not _says(words, stage):
             yield place, f"the words tell of another stage of ZeRO than `{name}`"
             return
