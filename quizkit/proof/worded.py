@@ -13,7 +13,7 @@ from itertools import combinations
 
 from quizkit.bank.formula import Formula
 from quizkit.bank.functions import Value, is_number
-from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question
+from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Trace
 from quizkit.bank.spelt import SPELT
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import parts_of
@@ -80,8 +80,64 @@ def worded(question: Question, demo: Demo) -> Iterator[Rule]:
                     )
         case _:
             pass
+    yield from _quantities(question, demo)
     yield from _nearest(question, demo)
     yield from _quotes(question, demo)
+
+
+# What is counted: of a text that names one, and of metrics that count another.
+_QUANTITIES = (
+    re.compile(r"\b(?:flops?|matrix products?|multipl\w+|recomput\w+)\b"),
+    re.compile(r"\b(?:bytes?|memory|traffic|[kmgt]i?b|sends?|sent|volume)\b"),
+    re.compile(r"\b(?:how many|fewer|more|number of) (?:messages|collectives|all-reduces|calls)\b"),
+    re.compile(
+        r"\b(?:faster|slower|time|bubble|idle|step is|longer|shorter|ticks?|waits?|latency)\b"
+    ),
+)
+_COUNTED = re.compile(r"\b(?:messages?|collectives?|all-?reduces?|calls?|rounds?|gathers?)\b")
+
+_TIMED = re.compile(rf"{_QUANTITIES[3].pattern}|\bloads?\b")
+_MEASURED = {_QUANTITIES[2]: _COUNTED, _QUANTITIES[3]: _TIMED}
+
+
+def _quantities(question: Question, demo: Demo) -> Iterator[Rule]:
+    """FLOPs in the words and bytes in the claim, or the other way round."""
+    proof = question.proof
+    assert proof is not None
+    for place, text, claim in _claimed(question):
+        if "outcome" in claim.names:
+            continue
+        watched = [(n, demo.watch[n]) for n in sorted(claim.names & demo.watch.keys())]
+        seen = " ".join(f"{name.replace('_', ' ')} {w.text} {w.unit}" for name, w in watched)
+        low = seen.lower()
+        said = [each for each in _QUANTITIES if each.search(text)]
+        words = [found[0] for each in said if (found := each.search(text))]
+        of = [_MEASURED.get(each, each) for each in said]
+        others = any(each.search(low) for each in (*_QUANTITIES, _COUNTED))
+        if said and others and not any(each.search(low) for each in of):
+            yield place, f"the words are about `{words[0]}`, and `{claim}` is not"
+
+
+def _claimed(question: Question) -> Iterator[tuple[str, str, Formula]]:
+    """Yield what is asked or said to be true, in small English letters, with its claim."""
+    assert question.proof is not None
+    match question:
+        case Choice(options=options):
+            for index, option in enumerate(options):
+                if option.claim and option.correct:
+                    yield f"options.{index}.claim", main_clause(option.text.en), option.claim
+        case Essay(rubric=points) | Bug(reasons=points):
+            part = "rubric" if isinstance(question, Essay) else "reasons"
+            for index, point in enumerate(points):
+                if point.claim:
+                    yield f"{part}.{index}.claim", main_clause(point.says.en), point.claim
+        case Numeric() | Trace():
+            asked = question.prompt.en.lower().rsplit("?", 1)[0].strip()
+            for index, claim in enumerate(question.proof.claims):
+                if "answer" in claim.names:
+                    yield f"proof.claims.{index}", re.split(r"(?<=[.;])\s", asked)[-1], claim
+        case _:
+            pass
 
 
 def stems(text: str) -> frozenset[str]:

@@ -65,6 +65,7 @@ def choice(text: str, claim: str, right: bool = True) -> str:
 SAID = {
     ("They grow to 1.5 times", "isclose(sent_bytes_1[0], sent_bytes_0[0])"): "says 1.5",
     ("At least a hundred times less", "sent_bytes_1[0] < sent_bytes_0[0]"): "says 100",
+    ("A step is shorter", "sent_bytes_1[0] < sent_bytes_0[0]"): "the words are about `step is`",
     ("They stay the same", "sent_bytes_1[0] < sent_bytes_0[0]"): "nothing is equal",
     ("They shrink", "sent_bytes_1[0] == sent_bytes_0[0]"): "that it is equal",
     ("ZeRO-1 sends as much", "sent_bytes_3[0] == sent_bytes_0[0]"): "another stage of ZeRO",
