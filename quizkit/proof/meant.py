@@ -1,4 +1,4 @@
-"""What a measurement stands for: an argument, one rank of many, a number that is shown only.
+"""Find measurements taken for another: an argument, one rank of many, a number only shown.
 
 A metric that equals its arguments in every run on record supports no formula of the author; one
 rank's value is not every rank's; a factor that no word tells must not decide.
@@ -18,8 +18,8 @@ from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import decided, parts_of
 from quizkit.proof.judge import key_names
 from quizkit.proof.neutral import factors
+from quizkit.proof.phrase import amounts, main_clause
 from quizkit.proof.said import both
-from quizkit.proof.worded import amounts, main_clause
 from quizkit.proof.worlds import Scene, World, names_of, sides, truth_of, value_of
 
 _FEWEST = 4  # runs on record from which a law may be told
