@@ -71,7 +71,7 @@ def main_clause(text: str) -> str:
 
 
 def known(question: Question, demo: Demo) -> dict[str, Value]:
-    """What is known of the first run before it is made."""
+    """Return the numbers that the first run is made with."""
     proof = question.proof
     assert proof is not None
     defaults = {name: each.default for name, each in demo.parameters.items()}
