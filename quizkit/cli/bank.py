@@ -197,7 +197,7 @@ def _problems(folder: Path, chosen: set[str] | None) -> tuple[list["Problem"], i
     for question in whole.questions.values():
         for place, message in (*wrong_names(question, demos), *evidence_problems(question, demos)):
             problems.append(Problem(question.file, question.line(place), message))
-        for place, message in (*thin_proof(question), *shows_problems(question, demos)):
+        for place, message in (*thin_proof(question, demos), *shows_problems(question, demos)):
             problems.append(Problem(question.file, question.line(place), message))
     if chosen is not None:
         problems = [problem for problem in problems if problem.file.split("/")[0] in chosen]

@@ -77,6 +77,7 @@ def prove(
     from quizkit.lab.catalogue import catalogue
     from quizkit.lab.lanes import Lanes, lanes_for
     from quizkit.lab.report import Origin, Report
+    from quizkit.paths import QUESTIONS
     from quizkit.proof.difference import compare
     from quizkit.proof.kept import falling_back, keeping, remembered, shipped
     from quizkit.proof.prove import Prover, Status, distinct, faults, on_lanes
@@ -90,18 +91,28 @@ def prove(
     demos = catalogue()
     record = shipped(demos)
     known = {each.id: faults(each, demos) for each in questions}
-    wanted = distinct(questions, demos, mutate, mutate and deep, known)
+    # The shipped bank has its own gate; somebody's own questions are tried in depth at once.
+    own = {each.id for each in questions if not (QUESTIONS / each.file).is_file()}
+    wanted = [
+        *distinct([q for q in questions if q.id not in own], demos, mutate, mutate and deep, known),
+        *distinct([q for q in questions if q.id in own], demos, mutate, mutate, known),
+    ]
     with unwinding(), remembered(demos) as kept:
         missing = wanted if fresh else [each for each in wanted if each not in kept]
         with Lanes(lanes_for(len(missing))) as lanes:
             run = keeping(on_lanes(lanes, demos, missing, deadline), kept, fresh)
-            prover = Prover(demos, run if fresh else falling_back(run, record), faults=known)
+            prover = Prover(
+                demos,
+                run if fresh else falling_back(run, record),
+                faults=known,
+                seen=record.healthy,
+            )
             for question in questions:
                 result = prover.prove(question)
                 results.append(result)
                 mutation = None
                 if mutate and result.status == "proved":
-                    mutation = prover.mutate(question, deep)
+                    mutation = prover.mutate(question, deep or question.id in own)
                     mutations.append(mutation)
                 if not json:
                     _say_result(result, mutation, bool(ids), spoken)

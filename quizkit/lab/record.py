@@ -88,6 +88,15 @@ class Record:
         file.used.add(key)
         return _report(demo.name, file.made, line, self._origin)
 
+    def healthy(self, name: str) -> list[dict[str, Any]]:
+        """Return what the names of a demo meant in each run without a bug: arguments, metrics."""
+        defaults = {each.name: each.default for each in self.demos[name].parameters.values()}
+        return [
+            {**defaults, **line["args"], "ranks": line["ranks"], **line["metrics"]}
+            for line in self._file(self.demos[name]).runs.values()
+            if not line["break"] and line["verdict"] == "pass"
+        ]
+
     def put(self, report: Report) -> None:
         """Keep a report, in place of an older one of the same run."""
         demo = self.demos[report.demo]

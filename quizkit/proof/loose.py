@@ -14,17 +14,23 @@ from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import lenient, parts_of, strict, without_slack
 from quizkit.proof.jointly import before, loose_together, ordered, places
 from quizkit.proof.judge import BoundRun, Role, key_names, scope, statements
+from quizkit.proof.meant import meant
 from quizkit.proof.messages import where
 from quizkit.proof.number import loose_number
 from quizkit.proof.points import loose_points
 from quizkit.proof.said import both
-from quizkit.proof.worlds import Scene, Search, names_of, truth_of
+from quizkit.proof.worlds import Scene, Search, World, names_of, truth_of
 
 _SENTINEL = ("index", "rank")
 
 
-def loose(question: Question, runs: Sequence[BoundRun], demo: Demo) -> Iterator[Text]:
-    """Yield what is wrong with each part of a key that what was measured does not hold."""
+def loose(
+    question: Question, runs: Sequence[BoundRun], demo: Demo, seen: Sequence[World] = ()
+) -> Iterator[Text]:
+    """Yield what is wrong with each part of a key that what was measured does not hold.
+
+    `seen` are the runs of the demo that are on record.
+    """
     scenes = [scene(question, run, demo) for run in runs]
     for place, role, claim, replaced in statements(question):
         if not replaced:
@@ -39,6 +45,7 @@ def loose(question: Question, runs: Sequence[BoundRun], demo: Demo) -> Iterator[
             pass
     yield from loose_points(question, scenes)
     yield from loose_together(question, scenes)
+    yield from meant(question, scenes, demo, seen)
 
 
 def scene(question: Question, run: BoundRun, demo: Demo) -> Scene:

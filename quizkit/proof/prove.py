@@ -31,6 +31,7 @@ from quizkit.proof.thin import thin_proof
 from quizkit.proof.undrawn import MOST, undrawn
 from quizkit.proof.unsaid import unsaid
 from quizkit.proof.view import ProofView, view
+from quizkit.proof.worlds import World
 
 Status = Literal["proved", "recorded", "failed", "skipped", "sourced"]
 # Errors that say nothing about the question: the environment lacks what the run needs.
@@ -130,7 +131,7 @@ def distinct(
 
 def faults(question: Question, demos: Mapping[str, Demo]) -> list[str]:
     """List what is wrong with a proof, as far as that can be said without running it."""
-    return _unrunnable(question, demos) or [_line(each) for each in thin_proof(question)]
+    return _unrunnable(question, demos) or [_line(each) for each in thin_proof(question, demos)]
 
 
 def _unrunnable(question: Question, demos: Mapping[str, Demo]) -> list[str]:
@@ -147,7 +148,8 @@ def filled(wanted: Setting, demos: Mapping[str, Demo]) -> Setting:
 class Prover:
     """Judges questions against runs; each distinct setting is run once.
 
-    `known` brings a report without running anything, if there is one.
+    `known` brings a report without running anything, if there is one; `seen` all healthy runs of a
+    demo that are on record, as what their names mean.
     """
 
     demos: Mapping[str, Demo]
@@ -157,6 +159,7 @@ class Prover:
     )
     faults: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
     known: Callable[[Setting], Report | None] = lambda _: None
+    seen: Callable[[str], Sequence[World]] = lambda _: ()
 
     def prove(self, question: Question) -> Result:
         """Run the question's proof at every row and hold the key against it."""
@@ -176,7 +179,7 @@ class Prover:
         demo = self.demos[question.proof.demo]
         # What is false is said first: a key that does not hold hangs on nothing either.
         found = told(question, judgement, demo)
-        reasons = tuple(found) or tuple(loose(question, judgement.runs, demo))
+        reasons = tuple(found) or tuple(loose(question, judgement.runs, demo, self.seen(demo.name)))
         reasons += tuple(plain(each) for each in changed)
         recorded = any(run.report.origin == "recorded" for run in judgement.runs)
         status = "failed" if reasons else "recorded" if recorded else "proved"

@@ -2,17 +2,19 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from quizkit.bank.formula import Formula, FormulaError, parse
 from quizkit.bank.functions import Number, is_number
 from quizkit.bank.model import Bug, Choice, Cloze, Numeric, Order, Proof, Question, Trace
-from quizkit.bank.spelt import SPELT, numbers_in
+from quizkit.bank.spelt import SPELT
+from quizkit.lab.catalogue import Demo
+from quizkit.proof.fudged import fudged
 from quizkit.proof.judge import key_names, statements
 from quizkit.proof.setting import rows
-from quizkit.proof.told import words_told
 from quizkit.proof.units import mixed_units
 from quizkit.proof.untried import untried
+from quizkit.proof.worded import worded
 from quizkit.proof.worlds import names_of
 
 Rule = tuple[str, str]
@@ -23,14 +25,33 @@ _WORDS = {
     **SPELT,
     **{word: number for number, word in enumerate(["零", *"一二三四五六七八九十"])},
     "两": 2,
-    "none": 0,
     "once": 1,
+    "single": 1,
     "twice": 2,
+    "double": 2,
+    "翻倍": 2,
+    "half": 0.5,
+    "一半": 0.5,
+    "半": 0.5,
+    "减半": 0.5,
+    "dozen": 12,
+    "一打": 12,
+    "hundred": 100,
+    "百": 100,
+    "一百": 100,
 }
+_NOTHING = {"no", "none", "nothing", "没有"}
+_FIRST = re.compile(
+    "|".join(
+        rf"(?<![a-z]){word}(?![a-z])" if word.isascii() else word
+        for word in sorted(_WORDS, key=len, reverse=True)
+    )
+)
 
 
-def thin_proof(question: Question) -> Iterator[Rule]:
-    """Yield (place, message) of what a proof leaves unproved."""
+def thin_proof(question: Question, demos: Mapping[str, Demo] | None = None) -> Iterator[Rule]:
+    """Yield (place, message) of what a proof leaves unproved; with the demos, of its words too."""
+    demos = demos or {}
     proof = question.proof
     if proof is None:
         if not question.sources:
@@ -48,7 +69,11 @@ def thin_proof(question: Question) -> Iterator[Rule]:
     if isinstance(question, Cloze):
         yield from _shown(question, proof)
     yield from _wide(question, proof)
-    yield from _fudged(question, proof)
+    yield from _held_down(proof)
+    demo = demos.get(proof.demo)
+    if demo is not None:
+        yield from fudged(question, demo)
+        yield from worded(question, demo)
     # Code is shown with its bug; whoever is only told of it has to be told.
     if proof.broken and not isinstance(question, Bug | Trace) and "break" not in proof.said:
         yield "proof.break", "quote the words that tell of the bug: `said: {break: ...}`"
@@ -87,7 +112,13 @@ def _shown(question: Cloze, proof: Proof) -> Iterator[Rule]:
                 yield f"gaps.{name}.value", "may use arguments and rows of `at`, and no metric"
                 break
             texts = {gap.answer.zh, gap.answer.en, *gap.also}
-            wrong = [t for t in texts if (n := _number(t)) is not None and not _same(n, value)]
+            if _number(gap.answer.en) is None and _number(gap.answer.zh) is None:
+                break  # a word, for which a number stands in claims
+            numbers = {text: _number(text) for text in texts}
+            wrong = [t for t, n in numbers.items() if n is not None and not _same(n, value)]
+            unread = [text for text, n in numbers.items() if n is None]
+            if unread and len(unread) < len(texts):
+                yield f"gaps.{name}", f"`{min(unread)}` is no number, and {value:g} is proved"
             if wrong:
                 yield f"gaps.{name}", f"shows `{min(wrong)}`, and {value:g} is what is proved"
                 break
@@ -96,11 +127,12 @@ def _shown(question: Cloze, proof: Proof) -> Iterator[Rule]:
 def _number(text: str) -> Number | None:
     """The number that a gap's text begins with, or is the word for; a unit may follow."""
     word = text.strip().lower()
-    if word in _WORDS:
-        return _WORDS[word]
+    if word in _NOTHING:
+        return 0
     leading = _LEADING.match(word)
     if leading is None:
-        return None
+        first = _FIRST.search(word)
+        return _WORDS[first[0]] if first else None
     plain = leading[0].replace(",", "").replace("^", "**").replace("×", "*")
     try:
         return parse(plain).number({})
@@ -132,24 +164,9 @@ def _wide(question: Question, proof: Proof) -> Iterator[Rule]:
                         pass
 
 
-def _fudged(question: Question, proof: Proof) -> Iterator[Rule]:
-    """Ranks held down, or a factor that nobody is told, which make a wrong key fit the run."""
+def _held_down(proof: Proof) -> Iterator[Rule]:
+    """Ranks held down, which make a wrong key fit the run."""
     if isinstance(proof.ranks, Formula):
         for node in ast.walk(proof.ranks.tree):
             if isinstance(node, ast.Call):
                 yield "proof.ranks", f"`{ast.unparse(node)}`: a row runs on the ranks that it says"
-    told = {*numbers_in(words_told(question))}
-    keys = set(key_names(question))
-    for index, claim in enumerate(proof.claims):
-        for node in ast.walk(claim.tree) if claim.names & keys else ():
-            match node:
-                case ast.BinOp(left, ast.Mult() | ast.Div(), right):
-                    for side in (left, right):
-                        match side:
-                            case ast.Constant(float() as by) if by % 1 and by not in told:
-                                message = f"the words nowhere tell the factor {by:g}"
-                                yield f"proof.claims.{index}", message
-                            case _:
-                                pass
-                case _:
-                    pass

@@ -101,6 +101,26 @@ WORDS: Words = {
         "en": "{place}: says nothing about the key: `{part}` cancels out in every run, and would "
         "beside any other answer",
     },
+    "echo": {
+        "zh": "{place}：有记录的每次运行里 `{metric}` 都是 {law}，剩下的只是作者自己的公式。"
+        "换一个量到答案的指标",
+        "en": "{place}: `{metric}` is {law} in every run on record, and what is left is the "
+        "author's formula. Claim a metric that measures the answer",
+    },
+    "whose": {
+        "zh": "{place}：`{metric}` 不是题目说的那些 rank（{told}）",
+        "en": "{place}: `{metric}` is not of the ranks that the words tell of: {told}",
+    },
+    "untold": {
+        "zh": "{place}：`{part}` 靠文字里没有的倍数才得出这个结果。把倍数写进选项，或者去掉",
+        "en": "{place}: `{part}` comes out as it does by a factor that the option does not say. "
+        "Say it, or leave it out",
+    },
+    "computed": {
+        "zh": "每个选项都靠 `{metric}`，它是算出来的，不是量出来的。换成量到的指标",
+        "en": "every option goes by `{metric}`, which is worked out and not measured. Claim what "
+        "was measured",
+    },
     "loose_unmeasured": {
         "zh": "{place}：`{part}` 没有和任何实测值相比",
         "en": "{place}: `{part}` compares nothing that was measured",

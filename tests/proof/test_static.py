@@ -104,14 +104,14 @@ def test_a_parameter_called_like_a_metric_is_refused(question: Read):
 )
 def test_a_thin_proof(question: Read, old: str, new: str, message: str):
     assert NUMERIC.count(old) == 1
-    found = [*thin_proof(question(NUMERIC.replace(old, new)))]
+    found = [*thin_proof(question(NUMERIC.replace(old, new)), catalogue())]
     assert any(message in said for _, said in found), found
 
 
 def test_a_factor_that_is_told_is_fine(question: Read):
     text = NUMERIC.replace("(bubble_1f1b,", "(1.25 * bubble_1f1b,")
     told = "assume: [{zh: x, en: a slot takes 1.25 ms}]\n" + text
-    assert "proof.claims.0" not in [place for place, _ in thin_proof(question(told))]
+    assert "proof.claims.0" not in [place for place, _ in thin_proof(question(told), catalogue())]
 
 
 def test_a_planted_bug_is_told_unless_its_code_is_shown(question: Read):

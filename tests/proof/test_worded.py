@@ -1,0 +1,157 @@
+"""Proofs whose claims are true, and whose words or arithmetic are another thing."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from quizkit.bank.model import Question
+from quizkit.lab.catalogue import catalogue
+from quizkit.lab.report import Report
+from quizkit.proof.judge import BoundRun
+from quizkit.proof.loose import scene
+from quizkit.proof.meant import meant
+from quizkit.proof.thin import thin_proof
+
+Read = Callable[[str], Question]
+Brings = Callable[..., Report]
+
+ZERO = "proof:\n  demo: model-states\n  ranks: 4\n  claims:\n    - all(weights_same)\n"
+MOE = "proof:\n  demo: moe\n  ranks: 2\n  claims:\n"
+
+
+def said(asked: Question) -> str:
+    return "\n".join(message for _, message in thin_proof(asked, catalogue()))
+
+
+def ring(claim: str, told: str = "messages of a rank") -> str:
+    return (
+        f"kind: numeric\nassume: [{{zh: x, en: {told}}}]\nparams: {{n: [2, 3, 4]}}\nanswer: n\n"
+        "proof:\n  demo: all-reduce\n  ranks: =n\n  args: {elements: 1200}\n"
+        f"  at: [{{n: 2}}, {{n: 3}}, {{n: 4}}]\n  claims:\n    - {claim}\n"
+    )
+
+
+FUDGED = {
+    "isclose(answer, sent_messages_ring[0] * 4 / 3)": "nowhere tell the factor 1.33333",
+    "answer == sent_messages_ring[0] ** 2": "nowhere tell the power",
+    "answer == sent_messages_ring[0] + n": "adds the number of ranks",
+    "answer == sent_messages_ring[0] * n": "nowhere tell of all ranks",
+    "answer == sent_messages_ring[0] + 7": "nowhere tell the 7",
+    "answer == sum(sent_messages_ring) - sent_messages_ring[0]": "to a part of itself",
+}
+
+
+@pytest.mark.parametrize(("claim", "message"), FUDGED.items())
+def test_arithmetic_that_nobody_is_told(question: Read, claim: str, message: str):
+    assert message in said(question(ring(claim)))
+    assert said(question(ring("answer == sent_messages_ring[0]"))) == ""
+
+
+def test_a_factor_that_is_told_is_fair(question: Read):
+    claim = "isclose(answer, sent_messages_ring[0] * 7)"
+    assert said(question(ring(claim, "each of them 7 times"))) == ""
+
+
+def choice(text: str, claim: str, right: bool = True) -> str:
+    other = "  - {text: b, why: w, myth: m, claim: 'sent_bytes_1[0] < 1'}\n"
+    more = "correct: true" if right else "why: w, myth: m"
+    rest = "" if right else "  - {text: c, correct: true, claim: 'sent_bytes_1[0] > 1'}\n"
+    return (
+        f'kind: choice\noptions:\n  - {{text: "{text}", {more}, claim: "{claim}"}}\n{rest}{other}'
+    )
+
+
+SAID = {
+    ("They grow to 1.5 times", "isclose(sent_bytes_1[0], sent_bytes_0[0])"): "says 1.5",
+    ("At least a hundred times less", "sent_bytes_1[0] < sent_bytes_0[0]"): "says 100",
+    ("A step is shorter", "sent_bytes_1[0] < sent_bytes_0[0]"): "the words are about `step is`",
+    ("They stay the same", "sent_bytes_1[0] < sent_bytes_0[0]"): "nothing is equal",
+    ("They shrink", "sent_bytes_1[0] == sent_bytes_0[0]"): "that it is equal",
+    ("ZeRO-1 sends as much", "sent_bytes_3[0] == sent_bytes_0[0]"): "another stage of ZeRO",
+    ("Weights, not gradients", "weights_bytes_1[0] == weights_bytes_0[0] and "
+     "gradients_bytes_2[0] < gradients_bytes_1[0]"): "denies",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("told", "message"), SAID.items())
+def test_an_option_whose_claim_says_another_thing(
+    question: Read, told: tuple[str, str], message: str
+):
+    assert message in said(question(choice(*told) + ZERO))
+    honest = choice("They grow to 1.5 times", "isclose(sent_bytes_1[0], 1.5 * sent_bytes_0[0])")
+    assert said(question(honest + ZERO)) == ""
+
+
+def test_a_point_about_something_else(question: Read):
+    text = "kind: essay\nrubric:\n  - {points: 1, says: %s, keywords: [k], claim: '%s'}\n" + ZERO
+    claim = "gradients_bytes_2[0] < gradients_bytes_1[0]"
+    assert "no word of the text" in said(question(text % ("it halves the training time", claim)))
+    assert said(question(text % ("gradients are cut", claim))) == ""
+
+
+def test_steps_that_change_places(question: Read):
+    text = (
+        "kind: order\nsteps:\n  - {id: one, text: Experts compute}\n  - {id: two, text: %s}\n"
+        + MOE
+        + "    - (one < two) == (turn_gate %s turn_experts)\n"
+    )
+    assert "worded like" in said(question(text % ("Routing of tokens", "<")))
+    assert "turns the comparison round" in said(question(text % ("Wait", ">")))
+
+
+def test_a_gap_in_words(question: Read):
+    text = (
+        "kind: cloze\ntext: '[[g]] payloads'\ngaps: {g: {answer: %s, value: 3 / 2}}\n"
+        "proof:\n  demo: all-reduce\n  claims:\n"
+        "    - isclose(sent_bytes_ring[0], payload_bytes * g)\n"
+    )
+    assert "shows `four times`" in said(question(text % "four times"))
+    assert "shows `一打`" in said(question(text % "{zh: 一打, en: '1.5'}"))
+    assert said(question(text % "'1.5'")) == ""
+
+
+def test_a_quotation_that_tells_of_no_free_transfer(question: Read):
+    text = choice("b", "sent_bytes_1[0] > 0").replace("text: b", "text: as long as a forward", 1)
+    text += "proof: {demo: pipeline, said: {hop: as long as a forward}, claims: [grad_error < 1]}\n"
+    assert "does not say that it is free" in said(
+        question(text.replace("sent_bytes_1", "makespan"))
+    )
+
+
+def found(asked: Question, brings: Brings, seen: Any = (), **more: Any) -> str:
+    demo = catalogue()[asked.proof.demo]  # type: ignore[union-attr]
+    run = BoundRun({"p": 4, "m": 8}, brings(**more))
+    return "\n".join(each.en for each in meant(asked, [scene(asked, run, demo)], demo, seen))
+
+
+def test_a_metric_that_is_an_argument_on_record(question: Read, brings: Brings):
+    text = (
+        "kind: numeric\nparams: {p: [4], m: [8]}\nanswer: (p - 1) / m\n"
+        "proof:\n  demo: pipeline\n  ranks: =p\n  args: {microbatches: =m}\n"
+        "  at: [{p: 4, m: 8}]\n  claims:\n    - isclose(answer, (p - 1) / backwards_1f1b[0])\n"
+    )
+    seen = [
+        {"microbatches": m, "ranks": p, "backwards_1f1b": [m] * p}
+        for p, m in ((4, 8), (3, 5), (2, 6), (2, 4))
+    ]
+    metrics = {"backwards_1f1b": [8] * 4}
+    assert "is microbatches in every run on record" in found(
+        question(text), brings, seen, metrics=metrics
+    )
+    assert found(question(text), brings, seen[:3], metrics=metrics) == ""
+
+
+def test_the_ranks_that_an_option_means(question: Read, brings: Brings):
+    text = choice("Every rank keeps one", "peak_live_1f1b[3] == 1")
+    text += "proof: {demo: pipeline, claims: ['peak_live_1f1b[0] > 0']}\n"
+    assert "every rank is meant" in found(question(text), brings)
+
+
+def test_a_wrong_option_refuted_by_a_factor_nobody_is_told(question: Read, brings: Brings):
+    text = choice("Fewer are alive", "peak_live_1f1b[0] < 0.1 * peak_live_gpipe[0]", right=False)
+    text += "proof: {demo: pipeline, claims: ['peak_live_1f1b[0] > 0']}\n"
+    metrics = {"peak_live_1f1b": [4, 3, 2, 1], "peak_live_gpipe": [8] * 4, "sent_bytes_1": [1]}
+    assert "by a factor that the option does not say" in found(
+        question(text), brings, metrics=metrics
+    )
