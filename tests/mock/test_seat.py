@@ -183,6 +183,7 @@ def test_when_time_is_up_beside_the_text_the_text_is_handed_in(seat, tmp_path):
     quiz.press("which band")
     quiz.until("Against the rubric")
     quiz.press("\r")
+    closes_the_card(quiz)
     assert quiz.close() == 0
     state = kept(tmp_path)
     assert given(state, "open")["text"] == "the stacks"
@@ -252,6 +253,7 @@ def test_when_time_is_up_in_the_editor_what_was_saved_is_taken(seat, editor, tmp
     quiz.until("heard")
     quiz.until("Against the rubric")
     quiz.press("\r")
+    closes_the_card(quiz)
     assert quiz.close() == 0
     state = kept(tmp_path)
     assert given(state, "open")["text"] == "saved"
@@ -305,11 +307,18 @@ def test_every_kind_says_how_it_is_answered(seat, tmp_path, lang, shown, columns
     quiz.press("4 nobody sums\r\r")
     quiz.until({"zh": "对照评分点", "en": "Against the rubric"}[lang])
     quiz.press("\r")
+    closes_the_card(quiz)
     assert quiz.close() == 0
     state = kept(tmp_path)
     assert state.answers["layout"].given == {"tp": 8, "pp": 2}
     assert state.answers["schedule"].given == ["F0 F1 B0 B1", "F0 B0 F1 B1"]
     assert given(state, "bug")["line"] == 4
+
+
+def closes_the_card(quiz: Terminal) -> None:
+    """A finished interview shows its card until a key is pressed."""
+    quiz.wait(lambda text: "any key goes back" in text or "按任意键返回" in text, "the card")
+    quiz.press("q")
 
 
 def lines(tmp_path: Path, bank: Path, typed: str, *options: str, **more: str):

@@ -86,8 +86,12 @@ class Terminal:
 
     def close(self) -> int:
         """Wait for the end; the exit status."""
-        while self._draw(time.monotonic() + PATIENCE):
+        limit = time.monotonic() + PATIENCE
+        while self._draw(limit):
             pass
+        if time.monotonic() >= limit:
+            self.kill()
+            raise AssertionError(f"it did not end:\n{self.text}")
         return self.process.wait()
 
     def kill(self) -> None:
