@@ -63,7 +63,7 @@ class PaperDesk:
         parts = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {"say": answer}
         if not self.met or self.met[-1] != step.id:
             self.met.append(step.id)
-            self.said = [*parts.get("first", [])]
+            self.said = [*(parts.get("first") or [])]
         elif moment.message and not self.said and not moment.message[0].startswith("mock.no_"):
             # Nobody could read it, and nobody is there to say it in another way.
             return self._hand(moment, "", passed=True)
