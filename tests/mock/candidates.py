@@ -94,12 +94,12 @@ class PaperDesk:
         return Ticks(sheet.points, sheet.vetoes, confirmed=False)
 
 
-def load(slug: str) -> tuple[Script, Bank]:
-    """A shipped script, and the shelves it asks from."""
+def script_of(slug: str) -> Script:
+    """A shipped script."""
     problems: list[Problem] = []
     script = read_mock(QUESTIONS, slug, problems)
     assert script is not None, problems
-    return script, Bank.load(QUESTIONS, script.topics())
+    return script
 
 
 def sit(
@@ -187,7 +187,8 @@ if __name__ == "__main__":
     import tempfile
 
     slug, spoken = sys.argv[1:3]
-    chosen, shelf = load(slug)
+    chosen = script_of(slug)
+    shelf = Bank.load(QUESTIONS, chosen.topics())
     with tempfile.TemporaryDirectory() as folder:
         diary = Path(folder) / "diary.sqlite3"
         print(prompts(chosen, shelf, cast("Lang", spoken), diary))

@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from candidates import load
+from candidates import script_of
 
 from quizkit.bank.mocks import mock_slugs, read_mock
 from quizkit.bank.reader import Bank
@@ -14,18 +14,18 @@ from quizkit.paths import QUESTIONS
 SHIPPED = mock_slugs(QUESTIONS)
 
 
-@pytest.fixture(scope="module", params=SHIPPED)
-def shipped(request):
-    return load(request.param)
+@pytest.fixture(params=SHIPPED)
+def held(request, shipped):
+    return script_of(request.param), shipped
 
 
-def test_the_shipped_scripts_rehearse_without_a_mistake(shipped):
-    script, bank = shipped
+def test_the_shipped_scripts_rehearse_without_a_mistake(held):
+    script, bank = held
     assert [*rehearsed(script, bank.questions)] == []
 
 
-def test_a_script_of_an_hour_has_ten_probes_and_some_go_deeper(shipped):
-    script, bank = shipped
+def test_a_script_of_an_hour_has_ten_probes_and_some_go_deeper(held):
+    script, bank = held
     if script.minutes < 30:
         pytest.skip("the short one")
     probes = [step for _, step in script.placed() if step not in script.stations]
@@ -41,9 +41,9 @@ def test_a_script_of_an_hour_has_ten_probes_and_some_go_deeper(shipped):
     assert deeper >= 4
 
 
-def test_twenty_candidates_go_fifteen_ways_and_none_runs_out_of_clock(shipped):
+def test_twenty_candidates_go_fifteen_ways_and_none_runs_out_of_clock(held):
     """Each knows as much as their seed says, and takes every target in full."""
-    script, bank = shipped
+    script, bank = held
     ways: set[tuple[str, ...]] = set()
     for seed in range(20):
         random, heard, spent = Random(seed), dict[str, Heard](), 0.0
