@@ -194,6 +194,10 @@ def _broken_rules(script: Script) -> Iterator[Rule]:
     for index, fact in enumerate(script.facts):
         if not fact.keywords:
             yield f"facts.{index}", "has no keywords, so no question can bring it out"
+        stations = [station.id for station in script.stations]
+        for name in fact.about:
+            if name not in stations:
+                yield f"facts.{index}.about", unknown("station", name, stations)
     yield from _stations(script)
     yield from _weights(script)
 
@@ -234,6 +238,8 @@ def _stations(script: Script) -> Iterator[Rule]:
             if look.id in looks:
                 yield f"{place}.looks.{index}.id", f"look `{look.id}` is there twice"
             looks.add(look.id)
+            if look.seconds < 0:
+                yield f"{place}.looks.{index}.seconds", "looking does not give time back"
         for name, share in station.speaks.items():
             if name not in DIMENSIONS:
                 yield f"{place}.speaks.{name}", unknown("dimension", name, DIMENSIONS)

@@ -106,7 +106,8 @@ class WrittenTask(Question):
 class Look:
     """Recorded evidence that is shown on request, and the seconds that looking takes.
 
-    `of` is the question of the bank whose evidence it is, `show` the part of it.
+    `of` is the question of the bank whose evidence it is, `show` the part of it. What takes no time
+    lies on the table from the start. `keywords` are how one asks for it in words.
     """
 
     id: str
@@ -114,6 +115,7 @@ class Look:
     show: Shown
     seconds: int
     name: Text
+    keywords: tuple[str, ...] = ()
 
     def exhibit(self, questions: Mapping[str, Question]) -> Exhibit | None:
         """Return what was recorded; None where the bank has no such thing."""
@@ -124,11 +126,15 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class ToldFact:
-    """Something the interviewer tells who asks for it."""
+    """Something the interviewer tells who asks for it.
+
+    `about` names the stations that it belongs to, where it would mislead at others.
+    """
 
     asks: Text
     keywords: tuple[str, ...]
     answer: Text
+    about: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,6 +224,19 @@ class Script:
                 yield from below(station.probes, f"{here}.probes")
 
         yield from below(self.stations, "stations")
+
+    def main(self, step: Station) -> Station:
+        """Return the station of the main line that a step belongs to."""
+
+        def within(station: Station) -> bool:
+            return station.id == step.id or any(map(within, station.probes))
+
+        return next(filter(within, self.stations))
+
+    def facts_at(self, station: Station) -> dict[int, ToldFact]:
+        """Return the facts that can be asked for at a station or below it, by their numbers."""
+        every = enumerate(self.facts)
+        return {n: fact for n, fact in every if not fact.about or station.id in fact.about}
 
     def looks(self, step: Station) -> tuple[Look, ...]:
         """Return what can be looked at while a step is open: its own looks and those above it."""

@@ -6,7 +6,7 @@ n TEXT    a note          anything else is a question
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 from quizkit.bank.evidence import evidence
@@ -28,17 +28,17 @@ _WORDS: dict[str, Wish] = {
 
 def understood(text: str) -> tuple[Wish, str]:
     """Return what is wanted, and the rest: a look's number, a note, a question."""
-    text = unicodedata.normalize("NFKC", text).strip()
-    word, _, rest = text.partition(" ")
-    if text.casefold() in _WORDS:
-        return _WORDS[text.casefold()], ""
-    if text.isdecimal():
-        return "look", text
-    if word.casefold() in ("n", "note", "记"):
-        return "note", rest.strip()
-    return "question", text
+    said = text.strip()
+    plain = unicodedata.normalize("NFKC", said).casefold()
+    if plain in _WORDS:
+        return _WORDS[plain], ""
+    if plain.isdecimal():
+        return "look", plain
+    if plain.partition(" ")[0] in ("n", "note", "记"):
+        return "note", " ".join(said.split(maxsplit=1)[1:])  # in the candidate's own signs
+    return "question", said
 
 
-def answered(question: str, facts: Sequence[ToldFact]) -> tuple[int, ...]:
-    """Return the facts that a question asks for."""
-    return tuple(n for n, fact in enumerate(facts) if evidence(question, fact.keywords))
+def answered(question: str, facts: Mapping[int, ToldFact]) -> tuple[int, ...]:
+    """Return the numbers of the facts that a question asks for."""
+    return tuple(n for n, fact in facts.items() if evidence(question, fact.keywords))

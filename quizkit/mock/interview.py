@@ -9,8 +9,9 @@ from typing import Any
 from uuid import uuid4
 from zlib import crc32
 
+from quizkit.bank.evidence import evidence
 from quizkit.bank.model import Essay, Question
-from quizkit.bank.script import Script, Station
+from quizkit.bank.script import Look, Script, Station
 from quizkit.diary import Diary
 from quizkit.errors import DiaryError
 from quizkit.lab.excerpt import Excerpt
@@ -90,19 +91,9 @@ class Interview:
                 self.desk.stopped(why, self.sitting.lang)
                 return True
             station, parent = open_[0]
-            number = 1 + self.script.stations.index(self._main(station, parent, met))
+            number = 1 + self.script.stations.index(self.script.main(station))
             if not self._put(station, parent is not None, number):
                 return False
-
-    @staticmethod
-    def _main(
-        station: Station, parent: Station | None, met: list[tuple[Station, Station | None]]
-    ) -> Station:
-        """Return the station that a probe hangs on in the end."""
-        above = {each.id: over for each, over in met}
-        while parent is not None:
-            station, parent = parent, above[parent.id]
-        return station
 
     def _put(self, station: Station, probe: bool, number: int) -> bool:
         """Put one question and keep the answer; False if the learner leaves."""
@@ -146,9 +137,12 @@ class Interview:
                 self.message = ("study.unwritten", {"why": why})
                 continue
             late = came.late or ledger.timer.left() <= 0
+            text = came.text
+            if station.clarifies:  # a question that was put beside the answer is part of it
+                text = "\n".join((text, *self.sitting.questions))
             try:
                 weighed = weigh(
-                    asked, None if came.passed else read(asked, came.text), self._beside(station)
+                    asked, None if came.passed else read(asked, text), self._beside(station)
                 )
             except (MisreadError, UnreadableError) as error:
                 if not late:
@@ -169,7 +163,8 @@ class Interview:
     def _tell_all(self, station: Station, came: Handed) -> None:
         """Tell what was asked for where the answer itself was questions."""
         if station.clarifies and not came.passed:
-            self.ledger.told(came.text, answered(came.text, self.script.facts))
+            facts = self.script.facts_at(self.script.main(station))
+            self.ledger.told(came.text, answered(came.text, facts))
 
     def _aside(self, station: Station, asked: Asked, text: str) -> None:
         """Do what the candidate wants of the interviewer, and say what came of it."""
@@ -183,11 +178,11 @@ class Interview:
                 else:
                     ledger.hint(station)
             case "look":
-                looks = self.script.looks(station)
+                looks = self._looks(station, asked)
                 if not 1 <= int(rest) <= len(looks):
                     self.message = _said("no_look", last=len(looks))
-                elif looks[int(rest) - 1].id not in sitting.looks:
-                    ledger.look(looks[int(rest) - 1])
+                else:
+                    self._look(looks[int(rest) - 1])
             case "toggle":
                 ledger.spoken("en" if sitting.lang == "zh" else "zh")
             case "sure":
@@ -195,15 +190,37 @@ class Interview:
             case "note" if rest:
                 ledger.note(rest)
             case "question" if rest:
-                facts = answered(rest, self.script.facts)
-                ledger.told(rest, facts)
-                if not facts:
-                    self.message = _said("no_fact")
+                self._answer(station, asked, rest)
             case _:
                 self.message = _said("nothing_said")
 
+    def _answer(self, station: Station, asked: Asked, question: str) -> None:
+        """Answer what the candidate asks in words: with facts, or with a record."""
+        facts = self.script.facts_at(self.script.main(station))
+        numbers, before = answered(question, facts), [*self.sitting.told]
+        self.ledger.told(question, numbers)
+        looks = self._looks(station, asked)
+        wanted = [look for look in looks if evidence(question, look.keywords)]
+        for look in wanted:
+            self._look(look)
+        if numbers and before == self.sitting.told:
+            lang = self.sitting.lang  # nothing new came below the question, so it is said again
+            text = "\n".join(facts[number].answer[lang] for number in numbers)
+            self.message = _said("reply", text=text)
+        elif not numbers and not wanted:
+            self.message = _said("ask_by_number", last=len(looks)) if looks else _said("no_fact")
+
+    def _look(self, look: Look) -> None:
+        if look.seconds and look.id not in self.sitting.looks:
+            self.ledger.look(look)
+
+    def _looks(self, station: Station, asked: Asked) -> tuple[Look, ...]:
+        """Return the records on offer: beside a question with its own evidence no other job's."""
+        return station.looks if asked.question.exhibits else self.script.looks(station)
+
     def _talk(self, station: Station, asked: Asked) -> Talk:
-        lang, sitting, facts = self.sitting.lang, self.sitting, self.script.facts
+        lang, sitting = self.sitting.lang, self.sitting
+        facts = self.script.facts_at(self.script.main(station))
         seen = sitting.looks
         hints = asked.question.hints[: sitting.hints.get(station.id, 0)]
         return Talk(
@@ -213,11 +230,13 @@ class Interview:
                 Seen(
                     look,
                     look.seconds * sitting.scale,
-                    look.exhibit(self._questions) if look.id in seen else None,
+                    look.exhibit(self._questions) if look.id in seen or not look.seconds else None,
                 )
-                for look in self.script.looks(station)
+                for look in self._looks(station, asked)
             ),
-            told=tuple(facts[n].answer[lang] for n in sitting.told if 0 <= n < len(facts)),
+            told=tuple(
+                (facts[n].asks[lang], facts[n].answer[lang]) for n in sitting.told if n in facts
+            ),
             notes=tuple(sitting.notes),
             asks=bool(facts),
             sure=sitting.sure.get(station.id, False),

@@ -91,6 +91,7 @@ class Ledger:
     def told(self, text: str, facts: Sequence[int]) -> None:
         """Write what was asked, and the numbers of the facts that were told."""
         self._log("told", text=text, facts=[*facts])
+        self.sitting.questions.append(text)
         self.sitting.told += [fact for fact in facts if fact not in self.sitting.told]
 
     def note(self, text: str) -> None:

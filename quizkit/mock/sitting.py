@@ -75,8 +75,8 @@ class Kept:
 class InterviewState:
     """The state of one interview; `last` is when it was last known to be going on.
 
-    By station: `hints` taken, `sure` of the answer. `looks` were seen, `told` are the numbers of
-    the facts that were asked for.
+    By station: `hints` taken, `sure` of the answer. `looks` were seen, `questions` asked; `told` are
+    the numbers of the facts that were told.
     """
 
     session: str
@@ -99,6 +99,7 @@ class InterviewState:
     hints: dict[str, int] = field(default_factory=dict[str, int])
     looks: list[str] = field(default_factory=list[str])
     told: list[int] = field(default_factory=list[int])
+    questions: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
     sure: dict[str, bool] = field(default_factory=dict[str, bool])
 
@@ -159,6 +160,7 @@ def _happened(sitting: InterviewState, event: SessionEvent) -> None:
         case "look":
             sitting.looks.append(str(note["look"]))
         case "told":
+            sitting.questions.append(str(note["text"]))
             sitting.told += [n for n in note["facts"] if type(n) is int and n not in sitting.told]
         case "note":
             sitting.notes.append(str(note["text"]))

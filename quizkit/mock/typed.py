@@ -9,7 +9,6 @@ numeric, trace, essay  the text itself
 """
 
 import re
-import unicodedata
 
 from quizkit.bank.evidence import evidence
 from quizkit.bank.model import Bug, Choice, Cloze, Order
@@ -44,7 +43,7 @@ def read(asked: Asked, typed: str) -> object:
                 raise MisreadError("mock.all_gaps", count=len(question.gaps))
             return dict(zip(question.gaps, parts, strict=True))
         case Bug() as question:
-            found = _LINE.fullmatch(unicodedata.normalize("NFKC", text))
+            found = _LINE.fullmatch(text)
             last = len(asked.code.lines) if asked.code else 0
             if found is None or not 1 <= int(found[1]) <= last:
                 raise MisreadError("mock.line_misread", last=last)

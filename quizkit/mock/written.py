@@ -1,6 +1,6 @@
 """Read and check what was written down: a layout by the sums, a schedule by playing it.
 
-layout     `tp=8 pp=4 dp=8`: each field once, a whole number
+layout     `tp=8 pp=4 dp=8` or `TP8 PP4 DP8`: each field once, a whole number
 schedule   a line a stage (or `/` between them): `F0 F1 B0 B1`; F takes 1 and B, the whole
            backward, 2; transfers are free. Names for its checks: `runs` (it comes to an end),
            `makespan`, `bubble` (idle share of the step, all stages together), `peak`
@@ -25,7 +25,6 @@ from quizkit.calc.sheet import CalcError
 from quizkit.mock.misread import MisreadError
 from quizkit.tutor.verdict import Verdict
 
-_PAIR = re.compile(r"([A-Za-z_]\w*?)\s*(?:[=:]|\s)\s*(\d+)")
 _BETWEEN = re.compile(r"[\s,;.、，；。x×*]*")
 _LARGEST = 10**9
 _COSTS = Costs(forward=1, backward_input=1, backward_weight=1)
@@ -77,12 +76,13 @@ def shown(given: object) -> Text:
 
 def _layout(write: Write, text: str) -> Layout:
     known = {name.casefold(): name for name in write.fields}
+    names = "|".join(sorted(map(re.escape, known), key=len, reverse=True))
     found: dict[str, int] = {}
     end = 0
-    for pair in _PAIR.finditer(text):
-        name, number = known.get(pair[1].casefold()), int(pair[2])
+    for pair in re.finditer(rf"({names})\s*[=:]?\s*(\d+)", text.casefold()):
+        name, number = known[pair[1]], int(pair[2])
         between = _BETWEEN.fullmatch(text, end, pair.start())
-        if name is None or name in found or not between or number > _LARGEST:
+        if name in found or not between or number > _LARGEST:
             raise MisreadError("mock.layout_misread", fields=_fields(write))
         found[name] = number
         end = pair.end()

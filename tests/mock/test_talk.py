@@ -13,12 +13,17 @@ from quizkit.bank.reader import Bank
 from quizkit.diary import Diary
 from quizkit.mock.desk import Aside, Handed, Left, OpenQuestion, Ticks
 from quizkit.mock.scorecard import Scorecard
+from quizkit.mock.written import read_written
 
 
 @pytest.fixture
 def room(talk: Path, tmp_path: Path) -> Iterator[Room]:
     with Diary(tmp_path / "diary.sqlite3") as diary:
         yield Room(talk, diary)
+
+
+NETWORK = ("the network", "NVLink between GPUs.")
+BATCH = ("the batch", "The batch is yours to choose.")
 
 
 def card_of(room: Room, *steps: tuple[float, object]) -> tuple[Scorecard, list[OpenQuestion]]:
@@ -42,7 +47,7 @@ def test_questions_that_are_the_answer_bring_out_facts(room):
     _, moments = card_of(
         room, (9, "how fast is the network?"), (9, "stacks"), (9, "tp=8 pp=2"), (9, "1 2")
     )
-    assert [moment.talk.told for moment in moments] == [(), *[("NVLink between GPUs.",)] * 3]
+    assert [moment.talk.told for moment in moments] == [(), *[(NETWORK,)] * 3]
 
 
 def test_a_question_beside_the_answer_is_answered_or_not(room):
@@ -53,9 +58,43 @@ def test_a_question_beside_the_answer_is_answered_or_not(room):
     )
     assert room.begin(desk).run() is None
     first, second, third = desk.moments
-    assert (first.talk.told, second.talk.told) == ((), ("The batch is yours to choose.",))
+    assert (first.talk.told, second.talk.told) == ((), (BATCH,))
+    assert second.message is None
     assert (second.draft, third.draft) == ("so far", "so far on")
     assert third.message == ("mock.no_fact", {})
+
+
+def test_what_was_told_before_is_said_again(room):
+    desk = room.desk((5, Aside("the batch?")), (5, Aside("batch, please")), (5, Left()))
+    room.begin(desk).run()
+    assert [moment.message for moment in desk.moments] == [
+        None, None, ("mock.reply", {"text": BATCH[1]})
+    ]  # fmt: skip
+
+
+def test_where_questions_are_the_answer_those_asked_beside_it_count(room):
+    desk = room.desk((5, Aside("how fast is the network?")), (5, "that is all"), (5, Left()))
+    room.begin(desk).run()
+    assert [*desk.moments[-1].talk.told] == [NETWORK]
+    [row] = [row for row in room.diary.answers() if row.question.endswith("ask-first")]
+    assert row.given == {
+        "text": "that is all\nhow fast is the network?", "points": [0], "vetoes": []
+    }  # fmt: skip
+
+
+def test_a_note_keeps_its_own_signs(room):
+    desk = room.desk((5, Aside("n 机内 450，机间 50")), (5, Aside("Ｎ　全角：也算")), (5, Left()))
+    room.begin(desk).run()
+    assert desk.moments[-1].talk.notes == ("机内 450，机间 50", "全角：也算")
+
+
+@pytest.mark.parametrize(
+    "typed", ["tp=8 pp=2", "TP8 PP2", "tp: 8，pp 2", "ＴＰ＝８　ＰＰ＝２", "tp8pp2"]
+)
+def test_a_layout_is_read_as_people_write_it(room, typed):
+    write = room.script.stations[2].write
+    assert write is not None
+    assert read_written(write, typed) == {"tp": 8, "pp": 2}
 
 
 def test_a_hint_costs_a_quarter_of_a_point_of_four(room):
@@ -155,7 +194,7 @@ def test_what_was_said_outlives_a_kill(room):
     assert moment.lang == "zh"
     assert moment.draft == "写到一半"
     assert moment.talk.hints == ("谁在等谁？",)
-    assert moment.talk.told == ("卡间是 NVLink。",)
+    assert moment.talk.told == (("网络", "卡间是 NVLink。"),)
     assert moment.talk.notes == ("ask about memory",)
     assert [seen.exhibit is not None for seen in moment.talk.looks] == [True]
     [row] = [row for row in room.diary.answers() if row.question.endswith("ask-first")]
@@ -200,3 +239,35 @@ def test_the_same_session_draws_the_same(room, tmp_path):
         drawn = seeds(first)
         assert len({*drawn}) == 4
         assert seeds(second) == drawn
+
+
+def test_a_fact_of_one_station_is_not_told_at_another(room):
+    batch = replace(room.script.facts[1], about=("hang",))
+    room.script = replace(room.script, facts=(room.script.facts[0], batch))
+    desk = room.desk(
+        (5, Aside("what is the batch?")), (5, "network"), (5, Aside("what is the batch?")),
+        (5, "stacks"), (5, Left()),
+    )  # fmt: skip
+    room.begin(desk).run()
+    assert desk.moments[1].message == ("mock.no_fact", {})
+    assert [moment.talk.told for moment in desk.moments[2:]] == [
+        (NETWORK,), (NETWORK, BATCH), (NETWORK,)
+    ]  # fmt: skip
+
+
+def test_a_record_is_had_in_words_and_what_costs_nothing_lies_there(room):
+    hang = room.script.stations[1]
+    [stacks] = hang.looks
+    free = replace(stacks, id="free", seconds=0)
+    asked = replace(hang, looks=(replace(stacks, keywords=("stack of each",)), free))
+    first, _, *rest = room.script.stations
+    room.script = replace(room.script, stations=(first, asked, *rest))
+    desk = room.desk(
+        (5, "network"), (5, Aside("the loss?")), (5, Aside("show me the stack of each rank")),
+        (5, Aside("2")), (5, Left()),
+    )  # fmt: skip
+    room.begin(desk).run()
+    shown = [[seen.exhibit is not None for seen in moment.talk.looks] for moment in desk.moments]
+    assert shown[1:] == [[False, True], [False, True], [True, True], [True, True]]
+    assert desk.moments[2].message == ("mock.ask_by_number", {"last": 2})
+    assert desk.moments[-1].timer.left() == 20 * 60 - 25 - 30

@@ -38,7 +38,7 @@ class MockDesk:
         self._notice: list[RenderableType] = []
         self._before: OpenQuestion | None = None
         # The facts and notes that stand in the lines above, in this language.
-        self._above: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
+        self._above: tuple[tuple[tuple[str, str], ...], tuple[str, ...]] = (), ()
         # The text that was handed in last: if it comes back, it could not be read.
         self._handed = ""
 

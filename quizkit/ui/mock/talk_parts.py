@@ -49,7 +49,8 @@ def given(talk: Talk, lang: Lang, plain: bool, since: Talk | None = None) -> lis
             parts.append(Anchored(f"look {seen.look.id}", *section(title, shown)))
     told, notes = talk.told[len(since.told) :], talk.notes[len(since.notes) :]
     if told:
-        said = [prose(each, plain) for each in told]
+        colon = "：" if lang == "zh" else ": "
+        said = [prose(f"{asks}{colon}{answer}", plain) for asks, answer in told]
         parts += section(say("mock.told", lang), *_numbered("told", said, len(since.told)))
     if notes:
         noted = [below(Text(each, overflow="fold"), by=2) for each in notes]
