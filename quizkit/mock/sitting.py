@@ -75,8 +75,8 @@ class Kept:
 class InterviewState:
     """The state of one interview; `last` is when it was last known to be going on.
 
-    By station: `hints` taken, `sure` of the answer. `looks` were seen, `questions` asked; `told` are
-    the numbers of the facts that were told.
+    By station: `hints` taken, `sure` of the answer. `looks` were seen, `questions` asked; `told`
+    are the numbers of the facts that were told.
     """
 
     session: str
