@@ -13,12 +13,11 @@ from itertools import combinations_with_replacement
 from quizkit.bank.formula import Formula
 from quizkit.bank.functions import is_number
 from quizkit.bank.model import Numeric, Order, Question, Trace
-from quizkit.bank.spelt import numbers_in
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import parts_of
 from quizkit.proof.judge import key_names
 from quizkit.proof.neutral import factors, terms
-from quizkit.proof.told import words_told
+from quizkit.proof.told import numbers_told, words_told
 from quizkit.proof.worlds import judges, names_of, sides, value_of
 
 Rule = tuple[str, str]
@@ -32,7 +31,6 @@ _MEANT = {
     r"forward and backward|backward (?:at |takes )?twice": 3.0,
 }  # fmt: skip
 _BYTES = r"\b(?:bytes?|bits?|[kmgt]i?b(?:/s|it)?)\b"
-_CALLED = re.compile(r"[a-z]+-\d+|\d+[a-z]+\d+[a-z]*|[a-z]+\d+\w*")  # ZeRO-3, 1F1B, bf16, H100
 _ONE_MORE = re.compile(
     r"\b(?:another|others?|extra|more|later|before|apart|beyond|besides|next|except|from [01]|"
     r"itself|least|left|gaps?|between)\b"
@@ -76,7 +74,7 @@ def _told(question: Question, demo: Demo) -> frozenset[float]:
     proof = question.proof
     assert proof is not None
     words = words_told(question)
-    told = {*numbers_in(_CALLED.sub(" ", words))}
+    told = {*numbers_told(words)}
     told |= {n for pattern, n in _MEANT.items() if re.search(rf"(?<![a-z])(?:{pattern})", words)}
     for given in (proof.ranks, *proof.args.values()):
         if isinstance(given, Formula):
@@ -205,7 +203,7 @@ def _same_unit(question: Question, chain: list[tuple[ast.expr, int]], demo: Demo
     measured = {name for each, _ in chain for name in names_of(each) & demo.watch.keys()}
     named = {name for each, _ in chain for name in names_of(each)} - measured - {"answer"}
     words = question.prompt.en.lower()
-    if len(measured) != 1 or named or by in {*numbers_in(_CALLED.sub(" ", words))}:
+    if len(measured) != 1 or named or by in {*numbers_told(words)}:
         return ""
     unit = demo.watch[measured.pop()].unit
     asked = re.search(rf"how many (?:\w+ )?{re.escape(unit)}\b", words)

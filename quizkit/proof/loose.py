@@ -12,6 +12,7 @@ from quizkit.bank.functions import Value
 from quizkit.bank.model import Cloze, Numeric, Order, Question, Text, Trace
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import lenient, parts_of, strict, without_slack
+from quizkit.proof.exact import exact
 from quizkit.proof.jointly import before, loose_together, ordered, places
 from quizkit.proof.judge import BoundRun, Role, key_names, scope, statements
 from quizkit.proof.meant import meant
@@ -46,6 +47,7 @@ def loose(
     yield from loose_points(question, scenes)
     yield from loose_together(question, scenes)
     yield from meant(question, scenes, demo, seen)
+    yield from exact(question, runs)
 
 
 def scene(question: Question, run: BoundRun, demo: Demo) -> Scene:

@@ -22,6 +22,7 @@ from quizkit.proof.phrase import amounts, main_clause
 from quizkit.proof.said import both
 from quizkit.proof.worlds import Scene, World, names_of, sides, truth_of, value_of
 
+_PRODUCT = re.compile(r"(?:\d+ \* )?[a-z_]+(?: \* [a-z_]+)+")
 _FEWEST = 4  # runs on record from which a law may be told
 _EACH = re.compile(r"\b(?:does|do|did|must|can|will|at|for|on)? ?(?:every|each)(?: \d+)? "
                    r"(?:ranks?|gpus?|stages?|nodes?)\b")  # fmt: skip
@@ -47,7 +48,7 @@ def meant(
     """
     match question:
         case Numeric() | Trace() | Cloze():
-            yield from _echoes(question, scenes, seen)
+            yield from _echoes(question, scenes, demo, seen)
             if isinstance(question, Numeric | Trace):
                 yield from _whose(question, scenes, demo)
         case Choice():
@@ -58,13 +59,17 @@ def meant(
             pass
 
 
-def _echoes(question: Question, scenes: Sequence[Scene], seen: Sequence[World]) -> Iterator[Text]:
-    """A formula of the author's beside a metric that is an argument, or one, in every run."""
+def _echoes(
+    question: Question, scenes: Sequence[Scene], demo: Demo, seen: Sequence[World]
+) -> Iterator[Text]:
+    """A formula of the author's beside a metric that is its arguments, or one, in every run."""
     assert question.proof is not None
+    given = [{n: v for n, v in run.items() if n in {"ranks", *demo.parameters}} for run in seen]
     for name in key_names(question):
         claims = [each.tree for each in question.proof.claims if name in each.names]
         parts = decided(claims, name, scenes[0])
-        alone = [law for part in parts if (law := _law_alone(part, name, scenes[0], seen)) != ""]
+        laws = [_law_alone(part, name, scenes[0], seen, given) for part in parts]
+        alone = [law for law in laws if law != ""]
         if parts and alone and all(alone):
             metric, said = cast("tuple[str, str]", alone[0])
             place = f"gaps.{name}" if isinstance(question, Cloze) else "answer"
@@ -72,7 +77,7 @@ def _echoes(question: Question, scenes: Sequence[Scene], seen: Sequence[World]) 
 
 
 def _law_alone(
-    part: ast.expr, key: str, scene: Scene, seen: Sequence[World]
+    part: ast.expr, key: str, scene: Scene, seen: Sequence[World], given: Sequence[World]
 ) -> tuple[str, str] | str | None:
     """The one metric beside a formula, and what it is in every run; None where it is measured.
 
@@ -85,12 +90,23 @@ def _law_alone(
         return None
     ((said, atom),) = found.items()
     others = names_of(part) - {key} - scene.measured
-    if not others or not _has_formula(part, atom, others):
+    formula = bool(others) and _has_formula(part, atom, others)
+    law = monomial(atom, seen) if formula else None
+    if law is not None and (law == "1" or _adds(part, others)):
+        return said, law
+    # No law of the author's: then only a product of arguments is an echo, and where it is not
+    # what is asked itself.
+    if not formula and not any(
+        isinstance(node, ast.BinOp) and names_of(node) & names_of(atom) for node in ast.walk(part)
+    ):
         return None
-    law = monomial(atom, seen)
-    if law is None or (law != "1" and not _adds(part, others)):
-        return None
-    return said, law
+    own = names_of(atom)
+    only = [
+        {**sizes, **{name: run[name] for name in own if name in run}}
+        for sizes, run in zip(given, seen, strict=True)
+    ]
+    law = monomial(atom, only)
+    return (said, law) if key == "answer" and law and _PRODUCT.fullmatch(law) else None
 
 
 def _atoms(node: ast.expr, measured: frozenset[str]) -> Iterator[ast.expr]:

@@ -26,7 +26,7 @@ from quizkit.proof.regime import regimes
 from quizkit.proof.said import both, plain
 from quizkit.proof.setting import Bindings, nearest, own_draw, rows, setting
 from quizkit.proof.static import wrong_names
-from quizkit.proof.symptom import FEWEST, other_bugs
+from quizkit.proof.symptom import FEWEST, names_cause, other_bugs, same_check
 from quizkit.proof.thin import thin_proof
 from quizkit.proof.undrawn import MOST, undrawn
 from quizkit.proof.unsaid import unsaid
@@ -209,7 +209,8 @@ class Prover:
                 yield regime.what
         for condition in unsaid(question, self.demos):
             stands = (self._stands(each) for each in condition.others)
-            if next((each for each in stands if each is not None), True) is False:
+            decide = islice((each for each in stands if each is not None), condition.tried)
+            if not all(decide):
                 yield condition.what
         yield from self._symptoms(question)
         drawn = ((each, self._stands(each.question)) for each in undrawn(question, self.demos))
@@ -225,9 +226,13 @@ class Prover:
             return False
 
     def _symptoms(self, question: Question) -> Iterator[Text]:
-        """Reasons that are as true of every other bug of the demo that shows itself."""
-        true: dict[str, int] = {}
+        """Reasons that are as true of every other bug of the demo that shows itself.
+
+        One that is as true of another with the same check has to name the cause in its words.
+        """
+        true: dict[str, list[str]] = {}
         tried: list[str] = []
+        alike = same_check(question, self.demos)
         for other in other_bugs(question, self.demos):
             try:
                 judgement = self._judge(other, list(self._runs(other)))
@@ -237,12 +242,13 @@ class Prover:
                 assert other.proof is not None
                 tried.append(str(other.proof.broken))
                 for claim in judgement.claims:
-                    true[claim.place] = true.get(claim.place, 0) + (
-                        claim.role == "point" and claim.holds
-                    )
-        for place, count in true.items():
-            if count == len(tried) >= FEWEST:
-                yield both("prove.symptom", place=place, others=", ".join(tried))
+                    if claim.role == "point" and claim.holds:
+                        true.setdefault(claim.place, []).append(tried[-1])
+        for place, others in true.items():
+            shared = [each for each in others if each in alike]
+            every = len(others) == len(tried) >= FEWEST
+            if every or (shared and not names_cause(question, place, self.demos)):
+                yield both("prove.symptom", place=place, others=", ".join(others))
 
     def _stands(self, question: Question) -> bool | None:
         """Tell if what the key says is true of other runs, or None where they say nothing.

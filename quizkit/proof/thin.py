@@ -11,7 +11,9 @@ from quizkit.bank.spelt import SPELT
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.fudged import fudged
 from quizkit.proof.judge import key_names, statements
+from quizkit.proof.plainly import plainly
 from quizkit.proof.setting import rows
+from quizkit.proof.tongues import tongues
 from quizkit.proof.units import mixed_units
 from quizkit.proof.untried import untried
 from quizkit.proof.worded import worded
@@ -74,6 +76,8 @@ def thin_proof(question: Question, demos: Mapping[str, Demo] | None = None) -> I
     if demo is not None:
         yield from fudged(question, demo)
         yield from worded(question, demo)
+        yield from plainly(question, demo)
+        yield from tongues(question)
     # Code is shown with its bug; whoever is only told of it has to be told.
     if proof.broken and not isinstance(question, Bug | Trace) and "break" not in proof.said:
         yield "proof.break", "quote the words that tell of the bug: `said: {break: ...}`"

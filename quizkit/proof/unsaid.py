@@ -11,15 +11,17 @@ from dataclasses import dataclass, replace
 from quizkit.bank.formula import Formula
 from quizkit.bank.functions import Number, Scalar, is_number
 from quizkit.bank.model import Bug, Numeric, Proof, Question, Text
-from quizkit.bank.spelt import numbers_in
 from quizkit.lab.catalogue import Demo, Parameter
+from quizkit.proof.plainly import asked, tells, told_of
 from quizkit.proof.said import both
 from quizkit.proof.setting import rows, setting
-from quizkit.proof.told import words_told
+from quizkit.proof.told import numbers_told, words_told
 
 _NOT = r"\b(?:no|not|non|nothing|without|never|un)\b[ -]?(?:\w+ ){0,2}"
 # Of a size: where laws that differ agree; any other only scales the run.
 _DEGENERATE = (1, 2)
+_TRIED = 2  # values of one condition: beside it, and where laws that agree there part
+_LARGEST = 64  # told of a size that is run
 _ODD = (3, 6, 5)  # numbers of ranks; the first that the demo does not refuse decides
 
 
@@ -27,12 +29,13 @@ _ODD = (3, 6, 5)  # numbers of ranks; the first that the demo does not refuse de
 class Unsaid:
     """A condition that no word names, and the same proof with other values of it, to be tried.
 
-    The first that the demo does not refuse decides.
+    The first `tried` that the demo does not refuse decide.
     """
 
     name: str
     value: Scalar
     others: tuple[Question, ...]
+    tried: int = 1
 
     @property
     def what(self) -> Text:
@@ -55,7 +58,7 @@ def unsaid(question: Question, demos: Mapping[str, Demo]) -> Iterator[Unsaid]:
     yield from _ranks(question, first, words)
     for name, given in proof.args.items():
         parameter = demo.parameters.get(name)
-        if parameter is None or name in proof.said:
+        if parameter is None or (name in proof.said and tells(question, parameter)):
             continue
         if isinstance(given, Formula):
             yield from _bound(question, first, given, words)
@@ -63,11 +66,14 @@ def unsaid(question: Question, demos: Mapping[str, Demo]) -> Iterator[Unsaid]:
             continue
         elif not _says(words, parameter, given):
             yield _other(question, first, parameter, given)
+        elif is_number(given) and (told := _told_otherwise(question, parameter, given)):
+            tried = [replace(first, args={**first.args, name: each}) for each in told]
+            yield Unsaid(name, given, _each(question, tried))
     for name, parameter in demo.parameters.items():
         default = parameter.default
         if name in {*proof.args, *proof.said, "seed"} or parameter.kind not in ("int", "float"):
             continue
-        if not default or not is_number(default) or default not in numbers_in(words):
+        if not default or not is_number(default) or default not in numbers_told(words):
             yield _other(question, first, parameter, default)
 
 
@@ -78,7 +84,7 @@ def _ranks(question: Question, first: Proof, words: str) -> Iterator[Unsaid]:
         return
     run = {setting(question, row).ranks for row in rows(question)}
     # "One" and "two" are in many texts: of ranks only a quotation is believed.
-    if not run & {*_DEGENERATE} and run <= {*numbers_in(words)}:
+    if not run & {*_DEGENERATE} and run <= {*numbers_told(words)}:
         return
     if all(each & (each - 1) == 0 for each in run):
         tried = [replace(first, ranks=each) for each in _ODD]
@@ -98,7 +104,15 @@ def _is_price(parameter: Parameter) -> bool:
 def _other(question: Question, first: Proof, parameter: Parameter, value: Scalar) -> Unsaid:
     near = _near(parameter, value)
     tried = [replace(first, args={**first.args, parameter.name: each}) for each in near]
-    return Unsaid(parameter.name, value, _each(question, tried))
+    return Unsaid(parameter.name, value, _each(question, tried), _TRIED)
+
+
+def _told_otherwise(question: Question, parameter: Parameter, value: Number) -> list[int]:
+    """The numbers that the words say before an option's name, and the run has not."""
+    if parameter.kind != "int":
+        return []
+    told = told_of(asked(question), parameter.name)
+    return [] if value in told else sorted(each for each in told if 1 < each <= _LARGEST)
 
 
 def _bound(question: Question, first: Proof, given: Formula, words: str) -> Iterator[Unsaid]:
@@ -107,7 +121,7 @@ def _bound(question: Question, first: Proof, given: Formula, words: str) -> Iter
     if isinstance(question, Numeric) or question.proof is None or not first.at:
         return
     value = first.at[0].get(name)
-    if value not in _DEGENERATE or value in numbers_in(words):
+    if value not in _DEGENERATE or value in numbers_told(words):
         return
     if all(row.get(name) == value for row in question.proof.at):
         tried = [replace(first, at=({**first.at[0], name: each},)) for each in _beyond(value)]
@@ -125,7 +139,7 @@ def _says(words: str, parameter: Parameter, value: Scalar) -> bool:
         return denied is not None if not value else re.search(name, words) is not None
     if is_number(value):
         only_scales = value not in _DEGENERATE and not _is_price(parameter)
-        return only_scales or value in numbers_in(words)
+        return only_scales or value in numbers_told(words)
     if value == "none":
         return re.search(rf"{_NOT}{parameter.name}", words) is not None
     return re.sub(r"[ _-]", "", str(value)) in re.sub(r"[ _-]", "", words)
@@ -135,7 +149,8 @@ def _near(parameter: Parameter, value: Scalar) -> Sequence[Scalar]:
     if isinstance(value, bool):
         return [not value]
     if is_number(value):
-        return _beyond(value)
+        usual = parameter.default
+        return [*([usual] if usual != value else []), *_beyond(value)]
     return [each for each in parameter.choices if each != value]
 
 

@@ -96,6 +96,10 @@ def _quantities(question: Question, demo: Demo) -> Iterator[Rule]:
         words = [found[0] for each in said if (found := each.search(text))]
         of = [_MEASURED.get(each, each) for each in said]
         others = any(each.search(low) for each in (*_QUANTITIES, _COUNTED))
+        others |= all(each.unit == "difference" for _, each in watched) and all(
+            isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Lt)
+            for part in parts_of(claim.tree)
+        )
         if said and others and not any(each.search(low) for each in of):
             yield place, f"the words are about `{words[0]}`, and `{claim}` is not"
 
@@ -125,6 +129,15 @@ def _claimed(question: Question) -> Iterator[tuple[str, str, Formula]]:
 _GROUPS = [frozenset(stem(each) for each in line.split()) for line in _KIN]
 
 
+def kin(words: frozenset[str]) -> frozenset[str]:
+    """Return words with those that are other words for the same thing."""
+    return words.union(*(each for each in _GROUPS if each & words))
+
+
+# In so many lines of Watch that one alone says nothing.
+_GENERIC = stems("output rank time")
+
+
 def _planted(question: Question, demo: Demo) -> str:
     """The text of the planted bug, which a reason may be about."""
     proof = question.proof
@@ -147,7 +160,8 @@ def _about(text: str, claim: Formula, demo: Demo, planted: str) -> bool:
     mine, theirs = stems(_CALLED.sub(" ", text)), stems(said.replace("_", " "))
     # Of a bug everybody says that there is an error: its reason is about the cause.
     groups = _GROUPS[:3] + _GROUPS[4:] if planted else _GROUPS
-    return bool(mine.union(*(each for each in groups if each & mine)) & theirs)
+    shared = mine.union(*(each for each in groups if each & mine)) & theirs
+    return bool(shared - _GENERIC)
 
 
 _CALLED = re.compile(r"\b[A-Za-z]+-\d+\b")  # ZeRO-3: which one it is, and not what of it

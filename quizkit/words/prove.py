@@ -78,9 +78,15 @@ WORDS: Words = {
         "or `at`",
     },
     "rounding": {
-        "zh": "`{name}` 是 {value}：是舍入，还是差别？在 demo 里声明 `floor=`，或者主张一个大小",
-        "en": "`{name}` is {value}: rounding or a difference? Declare `floor=` in the demo, "
-        "or claim a size",
+        "zh": "`{name}` 是 {value}：是舍入，还是差别？要说比特相等，就主张一个 `identical` 的指标；否则说明差在舍入之内，写出大小",
+        "en": "`{name}` is {value}: rounding or a difference? For equal bits claim a metric "
+        "that is `identical`; else say `up to rounding` and its size",
+    },
+    "exact": {
+        "zh": "{place}：文字说一个比特都不差，`{claim}` 却容得下舍入。主张一个 `identical` 的指标，"
+        "或者写明差在舍入之内",
+        "en": "{place}: the words say equal bits, and `{claim}` lets rounding by. Claim a metric "
+        "that is `identical`, or say `up to rounding`",
     },
     "unmeasured": {
         "zh": "没有用到任何 counted、compared、clocked 或 identical 的指标",

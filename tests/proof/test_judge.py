@@ -184,7 +184,7 @@ ERROR = {"metrics": {"grad_error": 2e-15, "bubble_1f1b": 0.25}, "how": "compared
 
 def test_rounding_is_not_taken_for_a_difference(judged: Callable[..., Tried]):
     (said,) = judged(ESSAY + "    - grad_error > 0", ERROR).failures
-    assert "`grad_error` is 2e-15: rounding or a difference? Declare `floor=` in the demo" in said
+    assert "`grad_error` is 2e-15: rounding or a difference? For equal bits claim a metric" in said
     assert not judged(ESSAY + "    - grad_error == 0", ERROR).holds
     assert judged(ESSAY + "    - grad_error < 1e-12", ERROR).holds
 

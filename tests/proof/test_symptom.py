@@ -52,8 +52,20 @@ def test_a_symptom_of_all_bugs_is_no_reason(
 
 def test_a_demo_of_two_bugs_cannot_tell(question: Read, prover: Prover):
     demo = prover.demos["pipeline"]
+    breaks = {"mine": demo.breaks["mine"], "other": replace(demo.breaks["other"], expect="else")}
+    prover.demos = {"pipeline": replace(demo, breaks=breaks)}
+    bug = question(BUG.replace("CLAIM", "makespan_1f1b > 3"))
+    assert [*prover._symptoms(bug)] == []  # pyright: ignore[reportPrivateUsage]
+
+
+def test_another_bug_of_the_same_check_asks_for_words_of_the_cause(question: Read, prover: Prover):
+    demo = prover.demos["pipeline"]
     prover.demos = {
         "pipeline": replace(demo, breaks={n: demo.breaks[n] for n in ("mine", "other")})
     }
-    bug = question(BUG.replace("CLAIM", "makespan_1f1b > 3"))
-    assert [*prover._symptoms(bug)] == []  # pyright: ignore[reportPrivateUsage]
+    for words, found in (("x", 1), ("it is mine", 0)):
+        bug = question(
+            BUG.replace("CLAIM", "makespan_1f1b > 8").replace("says: x", f"says: {words}")
+        )
+        said = [each.en for each in prover._symptoms(bug)]  # pyright: ignore[reportPrivateUsage]
+        assert sum("reasons.0" in each for each in said) == found

@@ -8,6 +8,7 @@ import pytest
 from quizkit.bank.model import Question
 from quizkit.lab.catalogue import catalogue
 from quizkit.lab.report import Report
+from quizkit.proof.exact import exact
 from quizkit.proof.judge import BoundRun
 from quizkit.proof.loose import scene
 from quizkit.proof.meant import meant
@@ -155,3 +156,71 @@ def test_a_wrong_option_refuted_by_a_factor_nobody_is_told(question: Read, bring
     assert "by a factor that the option does not say" in found(
         question(text), brings, metrics=metrics
     )
+
+
+def test_a_size_told_and_another_run(question: Read):
+    text = choice("They shrink", "sent_bytes_2[0] < sent_bytes_1[0]") + ZERO
+    for told in ("4 GPUs accumulate 4 micro-batches", "gradient accumulation"):
+        assert "and the run has 1" in said(question(f"assume: [{{zh: x, en: {told}}}]\n{text}"))
+    assert "and the run has 1" not in said(question(text))
+
+
+PIPE = "proof: {demo: pipeline, claims: ['peak_live_1f1b[0] > 0']}\n"
+
+
+@pytest.mark.parametrize("claim", ["min(peak_live_1f1b) == 1", "max(peak_live_1f1b) == 1"])
+def test_every_stage_is_not_the_least_or_the_most(question: Read, claim: str):
+    other = "'sent_bytes_1[0] < 1'", "'bubble_1f1b < 0'"
+    assert "every rank is said" in said(
+        question(choice("Every stage keeps 1", claim).replace(*other) + PIPE)
+    )
+    fair = "min(peak_live_1f1b) == 1 and max(peak_live_1f1b) == 1"
+    assert "every rank is said" not in said(
+        question(choice("Every stage keeps 1", fair).replace(*other) + PIPE)
+    )
+
+
+def test_languages_that_compare_in_opposite_directions(question: Read):
+    claim = "makespan_1f1b == makespan_gpipe"
+    for zh, found in (("1F1B 更短", True), ("1F1B 一样长", False)):
+        text = choice("1F1B takes equally long", claim)
+        text = text.replace('text: "1F1B', f'text: {{zh: {zh}, en: "1F1B').replace(
+            'long",', 'long"},', 1
+        )
+        text = text.replace("'sent_bytes_1[0] < 1'", "'bubble_1f1b < 0'")
+        assert ("en says `equal`" in said(question(text + PIPE))) is found
+
+
+def test_a_price_that_its_quotation_does_not_tell(question: Read):
+    text = choice("b", "makespan_1f1b > 0").replace(
+        "text: b", "text: equal stages or a hop of 1", 1
+    )
+    text = text.replace("'sent_bytes_1[0] < 1'", "'bubble_1f1b < 0'")
+    proof = "proof: {demo: pipeline, args: {hop: 1.0}, said: {hop: %s}, claims: [grad_error < 1]}\n"
+    assert "does not tell `hop: 1.0`" in said(question(text + proof % "equal stages"))
+    assert "does not tell" not in said(question(text + proof % "a hop of 1"))
+
+
+def test_equal_bits_are_identical(question: Read, brings: Brings):
+    for words, found in (("Bit for bit the same", 1), ("The same up to rounding", 0)):
+        text = choice(words, "grad_error < 1e-12").replace("sent_bytes_1[0] < 1", "grad_error > 1")
+        report = brings(metrics={"grad_error": 1e-16}, how="compared")
+        assert len([*exact(question(text + PIPE), [BoundRun({}, report)])]) == found
+
+
+def test_a_metric_that_is_a_product_of_arguments(question: Read, brings: Brings):
+    text = (
+        "kind: numeric\nparams: {t: [10], k: [2]}\nanswer: 96 * t * k\n"
+        "proof:\n  demo: moe\n  args: {tokens: =t, top: =k}\n  at: [{t: 10, k: 2}]\n"
+        "  claims:\n    - answer == copies[0] * 96\n"
+    )
+    seen = [
+        {"tokens": t, "top": k, "ranks": 4, "copies": [t * k] * 4}
+        for t, k in ((10, 2), (6, 4), (6, 8), (9, 1))
+    ]
+    asked = question(text)
+    demo = catalogue()["moe"]
+    report = brings(metrics={"copies": [20] * 4}, how="counted", demo="moe")
+    scenes = [scene(asked, BoundRun({"t": 10, "k": 2}, report), demo)]
+    said = [each.en for each in meant(asked, scenes, demo, seen)]
+    assert "is tokens * top in every run on record" in said[0]
