@@ -40,14 +40,14 @@ class Talk:
     """Everything said beside the answers so far, in the language that is spoken now.
 
     `hints` are those given at this question, `more_hints` how many there still are; `told` are the
-    facts that were asked for, in the whole interview, and so are `notes`. `sure`: so the candidate
-    says of the answer that is being written.
+    facts that were asked for and hold here, what each is about and what it says; `notes` are the
+    candidate's own. `sure`: so the candidate says of the answer that is being written.
     """
 
     hints: tuple[str, ...] = ()
     more_hints: int = 0
     looks: tuple[Seen, ...] = ()
-    told: tuple[str, ...] = ()
+    told: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     asks: bool = False
     sure: bool = False

@@ -217,7 +217,11 @@ class Interview:
                 )
                 for look in self.script.looks(station)
             ),
-            told=tuple(facts[n].answer[lang] for n in sitting.told if 0 <= n < len(facts)),
+            told=tuple(
+                (facts[n].asks[lang], facts[n].answer[lang])
+                for n in sitting.told
+                if 0 <= n < len(facts)
+            ),
             notes=tuple(sitting.notes),
             asks=bool(facts),
             sure=sitting.sure.get(station.id, False),

@@ -21,6 +21,10 @@ def room(talk: Path, tmp_path: Path) -> Iterator[Room]:
         yield Room(talk, diary)
 
 
+NETWORK = ("the network", "NVLink between GPUs.")
+BATCH = ("the batch", "The batch is yours to choose.")
+
+
 def card_of(room: Room, *steps: tuple[float, object]) -> tuple[Scorecard, list[OpenQuestion]]:
     """Hold the interview; nobody is there to tick."""
     desk = room.desk(*steps)  # pyright: ignore[reportArgumentType]
@@ -42,7 +46,7 @@ def test_questions_that_are_the_answer_bring_out_facts(room):
     _, moments = card_of(
         room, (9, "how fast is the network?"), (9, "stacks"), (9, "tp=8 pp=2"), (9, "1 2")
     )
-    assert [moment.talk.told for moment in moments] == [(), *[("NVLink between GPUs.",)] * 3]
+    assert [moment.talk.told for moment in moments] == [(), *[(NETWORK,)] * 3]
 
 
 def test_a_question_beside_the_answer_is_answered_or_not(room):
@@ -53,7 +57,7 @@ def test_a_question_beside_the_answer_is_answered_or_not(room):
     )
     assert room.begin(desk).run() is None
     first, second, third = desk.moments
-    assert (first.talk.told, second.talk.told) == ((), ("The batch is yours to choose.",))
+    assert (first.talk.told, second.talk.told) == ((), (BATCH,))
     assert (second.draft, third.draft) == ("so far", "so far on")
     assert third.message == ("mock.no_fact", {})
 
@@ -155,7 +159,7 @@ def test_what_was_said_outlives_a_kill(room):
     assert moment.lang == "zh"
     assert moment.draft == "写到一半"
     assert moment.talk.hints == ("谁在等谁？",)
-    assert moment.talk.told == ("卡间是 NVLink。",)
+    assert moment.talk.told == (("网络", "卡间是 NVLink。"),)
     assert moment.talk.notes == ("ask about memory",)
     assert [seen.exhibit is not None for seen in moment.talk.looks] == [True]
     [row] = [row for row in room.diary.answers() if row.question.endswith("ask-first")]
