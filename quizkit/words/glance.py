@@ -11,7 +11,7 @@ WORDS: Words = {
     "not": {"zh": "{what} 不成立", "en": "not {what}"},
     "elsewhere": {
         "zh": "{setting} 时实测 {value}，跟公式一致",
-        "en": "{value} at {setting}, as the key has it there",
+        "en": "{value} at {setting}, which agrees with the key",
     },
     "agrees": {"zh": "跟你的答案一样", "en": "the same"},
     "borne_out": {"zh": "支持 {answer}", "en": "bears out {answer}"},

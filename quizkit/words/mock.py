@@ -6,7 +6,7 @@ WORDS: Words = {
     # Before the clock starts.
     "rules": {
         "zh": "{questions} 道大题，会根据你的回答追问。总时间 {minutes}，离开再回来不超过 {pause} 不扣时间。",
-        "en": "{questions} questions, with follow-ups that depend on what you say. {minutes} on the clock; up to {pause} away costs nothing.",
+        "en": "{questions} questions, with follow-ups that depend on your answers. {minutes} on the clock; time away is free, up to {pause}.",
     },
     "rules_keys": {
         "zh": "随时可以找面试官：{ask} 提问、要提示、看记录；{toggle} 切换中英文。写到一半的不会丢。",
@@ -18,11 +18,11 @@ WORDS: Words = {
     },
     "rules_price": {
         "zh": "提示每条扣 {price} 分（满分 {best}），提问不扣分。",
-        "en": "A hint takes {price} of {best} points; questions are free.",
+        "en": "A hint costs {price} of {best} points; questions are free.",
     },
     "rules_looks": {
         "zh": "看一份记录，要从总时间里扣掉标出的时长。",
-        "en": " Looking at a record takes the time it says off the clock.",
+        "en": " Looking at a record takes the time shown beside it off the clock.",
     },
     "silence": {
         "zh": "过程中不说对错，结束后一起评分。每答一题就存盘；Ctrl-C 随时可以离开，之后用 quizkit mock --resume 接着来。",
@@ -50,7 +50,7 @@ WORDS: Words = {
     "clock_near_one": {"zh": "，该收尾了", "en": ", wrap up"},
     "near_all": {
         "zh": "整场时间已经用掉八成，还剩 {left}。",
-        "en": "Four fifths of the time are gone; {left} left.",
+        "en": "Four fifths of the time is gone; {left} left.",
     },
     "near_one": {
         "zh": "这题已经用掉建议时间的八成；整场还剩 {left}。",
@@ -58,16 +58,16 @@ WORDS: Words = {
     },
     "back": {
         "zh": "欢迎回来。离开了 {away}，记在暂停里，还能暂停 {budget}；面试还剩 {left}。",
-        "en": "Welcome back. You were away {away}; that was paused, and {budget} of pausing remain. {left} left on the clock.",
+        "en": "Welcome back. You were away {away}, and the clock was paused; you can still pause for {budget}. {left} left on the clock.",
     },
     "back_charged": {
         "zh": "欢迎回来。离开了 {away}，暂停已经用完（还剩 {budget}），超出的 {charged} 从面试时间里扣；面试还剩 {left}。",
-        "en": "Welcome back. You were away {away}, more than the pauses had ({budget} remain): {charged} came off the clock. {left} left on it.",
+        "en": "Welcome back. You were away {away}, longer than you could pause (pause time left: {budget}), so {charged} came off the clock. {left} left on the clock.",
     },
     "ask_choice": {"zh": "输入选项的编号", "en": "Type the number of your answer"},
     "ask_several": {
         "zh": "可能不止一个：输入所有正确项的编号，例如 1 3",
-        "en": "There may be several: type all their numbers, such as 1 3",
+        "en": "There may be more than one: type all their numbers, such as 1 3",
     },
     "ask_order": {
         "zh": "按顺序输入每一步的编号，例如 3 1 2",
@@ -75,13 +75,13 @@ WORDS: Words = {
     },
     "ask_cloze": {
         "zh": "按顺序填 {count} 个空，中间用分号隔开",
-        "en": "Fill all gaps ({count}) in order, with ; between",
+        "en": "Fill in all the gaps ({count}) in order, separated by ;",
     },
     "ask_numeric": {"zh": "输入一个数（{unit}）", "en": "Type a number ({unit})"},
     "ask_number": {"zh": "输入一个数", "en": "Type a number"},
     "ask_numbers": {
         "zh": "按顺序输入 {count} 个数，用空格隔开",
-        "en": "Type {count} numbers in order, with a blank between",
+        "en": "Type {count} numbers in order, separated by spaces",
     },
     "ask_bug": {
         "zh": "先写出错那一行的行号，再写为什么，例如 12 梯度没有求和",
@@ -106,8 +106,8 @@ WORDS: Words = {
     },
     "by_blank_lines": {"zh": "；写完再输入一个空行提交", "en": "; an empty line hands it in"},
     "keys_lines": {
-        "zh": ":s 这题不会，下一题   :! 有把握   :t English   :e 编辑器   :q 离开，之后可以接着面",
-        "en": ":s no answer, next question   :! sure   :t 中文   :e editor   :q leave, to go on later",
+        "zh": ":s 这题不会，下一题   :! 对这题有把握   :t English   :e 编辑器   :q 离开，之后可以接着面",
+        "en": ":s no answer, next question   :! sure of this answer   :t 中文   :e editor   :q leave, to go on later",
     },
     "so_far": {
         "zh": "目前写的（直接回车就照这样交）：\n{text}",
@@ -115,11 +115,11 @@ WORDS: Words = {
     },
     "editor_none": {
         "zh": "没有设置编辑器：先设好环境变量 VISUAL 或 EDITOR。写的还在。",
-        "en": "No editor is set: the environment's VISUAL or EDITOR names one. Your text is as it was.",
+        "en": "No editor is set: name one in the environment variable VISUAL or EDITOR. Your text is as it was.",
     },
     "editor_failed": {
         "zh": "编辑器没有正常结束（{editor}）。能读到的都留着，可以接着写。",
-        "en": "The editor did not end well ({editor}). All that could be read is here; go on writing.",
+        "en": "The editor did not end well ({editor}). Everything that could be read is here; go on writing.",
     },
     "editor_nowhere": {
         "zh": "这里没有终端，打不开编辑器。写的还在。",
@@ -133,15 +133,15 @@ WORDS: Words = {
     },
     "all_steps": {
         "zh": "每一步都要出现，只出现一次，编号 1 到 {last}。",
-        "en": "Every step once, by its number from 1 to {last}.",
+        "en": "Every step once, by its number, 1 to {last}.",
     },
     "all_gaps": {
         "zh": "一共 {count} 个空，都要填，用分号隔开。",
-        "en": "Fill all gaps ({count}), with ; between.",
+        "en": "Fill in all the gaps ({count}), separated by ;",
     },
     "line_misread": {
         "zh": "先写行号，1 到 {last}，再写原因，例如 12 梯度没有求和。",
-        "en": "The line's number first, 1 to {last}, then why: 12 the gradient is not summed.",
+        "en": "The line's number first, 1 to {last}, then why, such as: 12 the gradient is not summed.",
     },
     "layout_misread": {
         "zh": "每一项写一个正整数，都要写：{fields}",
@@ -151,13 +151,13 @@ WORDS: Words = {
     "to_interviewer": {"zh": "对面试官说", "en": "to the interviewer"},
     "beside": {
         "zh": "h 要提示，数字看记录，n 记一笔，t 换语言，! 有没有把握，其余就是提问；空着回车回去接着写",
-        "en": "h a hint, a number for a record, n a note, t language, ! sure, all else is a question; Enter alone goes back to your text",
+        "en": "h a hint, a number for a record, n a note, t language, ! sure or not, anything else is a question; Enter alone goes back to your text",
     },
     "had": {"zh": "找面试官（Ctrl-O，再输入）", "en": "The interviewer (Ctrl-O, then)"},
     "had_lines": {"zh": "找面试官", "en": "The interviewer"},
     "had_hints": {
-        "zh": "要提示，还有 {count} 条，每条扣 {price} 分（满分 {best}）",
-        "en": "a hint; {count} left, each takes {price} of {best} points",
+        "zh": "要提示，这题还有 {count} 条，每条扣 {price} 分（满分 {best}）",
+        "en": "a hint; {count} left for this question, each costs {price} of {best} points",
     },
     "had_look": {
         "zh": "看{name}，费时 {takes}",
@@ -167,17 +167,17 @@ WORDS: Words = {
     "had_note": {"zh": "记一笔，给自己看", "en": "a note to yourself"},
     "had_facts": {
         "zh": "直接提问，背景和条件都可以问",
-        "en": "ask: the background and the conditions may be asked for",
+        "en": "ask: about the background and the conditions, too",
     },
-    "had_question": {"zh": "直接提问", "en": "ask something"},
+    "had_question": {"zh": "直接提问", "en": "ask a question"},
     "hint": {"zh": "提示 {number}/{total}", "en": "Hint {number} of {total}"},
     "look": {"zh": "记录 {number}：{name}", "en": "Record {number}: {name}"},
     "told": {"zh": "面试官说过的", "en": "The interviewer has said"},
     "notes": {"zh": "你记的", "en": "Your notes"},
-    "no_hint": {"zh": "这题没有更多提示了。", "en": "There is no further hint to this one."},
+    "no_hint": {"zh": "这题没有更多提示了。", "en": "There are no more hints for this question."},
     "no_look": {
         "zh": "现在能看的记录只有 {last} 份，编号从 1 起。",
-        "en": "There are {last} records to look at here, numbered from 1.",
+        "en": "Records to look at here: {last}, numbered from 1.",
     },
     "no_fact": {
         "zh": "这个你自己假设，把假设讲清楚就行。",
@@ -191,7 +191,7 @@ WORDS: Words = {
     "nothing_said": {"zh": "什么也没说。", "en": "Nothing was said."},
     "left": {
         "zh": "先到这里，答过的和正在写的都已存盘。接着面：quizkit mock --resume",
-        "en": "Stopped here; all is kept, half-typed lines too. Go on: quizkit mock --resume",
+        "en": "Stopped here; everything is kept, half-typed lines too. To go on: quizkit mock --resume",
     },
     "not_begun": {
         "zh": "没有开始计时，什么都没有记录。",
@@ -214,7 +214,10 @@ WORDS: Words = {
         "zh": "你说到了哪些？* 是按关键词找到的，算不算由你定",
         "en": "Which of these did you say? * was found by keyword; you are the judge",
     },
-    "judge_vetoes": {"zh": "下面这些是错的，说了哪句？", "en": "These are false; did you say any?"},
+    "judge_vetoes": {
+        "zh": "下面这些是错的，说了哪句？",
+        "en": "These are false; did you say any of them?",
+    },
     "judge_line": {
         "zh": "输入编号，例如 1 3；0 表示一条都没有；直接回车就是 {ticked}",
         "en": "The numbers, such as 1 3; 0 for none; Enter alone means {ticked}",
@@ -230,7 +233,7 @@ WORDS: Words = {
     "list_title": {"zh": "可选的模拟面试", "en": "Interviews"},
     "list_facts": {
         "zh": "{minutes} 分钟，{questions} 题，最多 {probes} 个追问",
-        "en": "{minutes} minutes, {questions} questions, follow-ups: {probes} at most",
+        "en": "{minutes} minutes, {questions} questions, at most {probes} follow-ups",
     },
     "list_start": {"zh": "开始：quizkit mock {script}", "en": "To start: quizkit mock {script}"},
     "history_none": {"zh": "还没有面过。", "en": "No interview yet."},

@@ -84,6 +84,7 @@ WORDS: Words = {
         "zh": "↓ 还有 {count} 行（PgDn）",
         "en": "↓ more ({count} lines, PgDn)",
     },
+    "more_line": {"zh": "↓ 还有 {count} 行（PgDn）", "en": "↓ more ({count} line, PgDn)"},
     "more_above": {"zh": "↑ 上面 {count} 行", "en": "↑ {count} above"},
     "key_hint": {"zh": "提示", "en": "hint"},
     "does_hint": {
@@ -104,6 +105,11 @@ WORDS: Words = {
     "does_sure": {
         "zh": "说明自己有没有把握，再按一次换另一种",
         "en": "say whether you are sure; again for the other way round",
+    },
+    "key_sure_of_this": {"zh": "对这题有把握", "en": "sure of this answer"},
+    "does_sure_of_this": {
+        "zh": "说明对正在写的答案有把握，再按一次收回",
+        "en": "say that you are sure of the answer you are writing; again takes it back",
     },
     "key_flag": {"zh": "标记", "en": "flag"},
     "does_flag": {

@@ -110,14 +110,14 @@ def test_a_veto_that_stands_caps_and_is_told(room):
         ticks=Ticks((0, 1), (0,)),
     )
     text = drawn(card, width=120)
-    assert "Said, and it stands: the bubble shrinks" in text
+    assert "Said, and not taken back: the bubble shrinks" in text
     assert "the overall stops at 2" in text
 
 
 def test_how_sure_one_was_is_held_against_what_came(bad):
     found = bad.calibration
     assert (found.sure_right, found.sure_wrong) == (0, 1)
-    assert "Said to be sure of: 1, right 0, wrong 1" in drawn(bad)
+    assert "Answers you were sure of: 1 (0 right, 1 wrong)" in drawn(bad)
 
 
 def test_keywords_alone_are_said_to_have_decided(room):
@@ -146,7 +146,7 @@ def test_an_answer_not_wholly_right_has_a_model_answer(bad):
 
 def test_the_time_is_a_picture_with_the_target_marked(bad):
     picture = drawn(bad, plain=False)
-    time = picture.partition("All was asked")[2].partition("How sure")[0]
+    time = picture.partition("Every question was asked")[2].partition("How sure")[0]
     bars = re.findall(r"[#.|]{8,}", time)
     assert len(bars) == 4
     assert all(bar.count("|") == 1 for bar in bars)

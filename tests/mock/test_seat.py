@@ -5,21 +5,29 @@ import os
 import re
 import signal
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import started
+from rich.console import Console, RenderableType
 from terminal import Terminal
 
 from quizkit.diary import Diary
-from quizkit.mock.desk import Handed, OpenQuestion
+from quizkit.mock.desk import Handed, OpenQuestion, Talk
 from quizkit.mock.sitting import InterviewState, Kept, load, sittings
 from quizkit.mock.timer import Timer
 from quizkit.tutor.asked import ask
 from quizkit.ui.lines.lines import Lines
+from quizkit.ui.mock.answer_page import AnswerPage
 from quizkit.ui.mock.line_hand import LineHand
 from quizkit.ui.mock.mock_desk import MockDesk
+from quizkit.ui.mock.talk_parts import given as drawn_talk
+from quizkit.ui.mock.talk_parts import news
+from quizkit.ui.terminal.typing import Typed
+from quizkit.words.mock import WORDS
 
 RUN = "from quizkit.__main__ import main; main()"
 SCRIPT = """\
@@ -146,7 +154,7 @@ def test_a_word_to_the_interviewer_leaves_text_and_cursor(seat, tmp_path, column
     quiz.press("n 记住 rank 2\r")
     quiz.until("你记的", gone="对面试官说>")
     quiz.press("\x1d")
-    quiz.until("02:00  有把握")
+    quiz.until("| 有把握]")
     quiz.press("\x14")  # the other language: the whole page, and not a letter of what is typed
     quiz.until("Ctrl-S no answer")
     quiz.until("再看 log")
@@ -159,6 +167,183 @@ def test_a_word_to_the_interviewer_leaves_text_and_cursor(seat, tmp_path, column
     assert (state.hints, state.looks, state.told) == ({"open": 1}, ["calls"], [0])
     assert (state.notes, state.sure, state.lang) == (["记住 rank 2"], {"open": True}, "en")
     assert state.used >= 60  # what was looked at took its minute
+
+
+ASKED = {"zh": "它停住了，先看什么？", "en": "It hangs, what do you look at?"}
+SIZES = [(100, 32), (60, 20)]
+
+
+@pytest.fixture
+def full_page(bank: Path) -> None:
+    """The first question is longer than the screen."""
+    short = 'prompt: {zh: 它停住了，先看什么？, en: "It hangs, what do you look at?"}'
+    shown = ["prompt:"]
+    for lang, asked in ASKED.items():
+        shown += [f"{lang}: |", f"  {asked}", *(f"\n          Part {n}." for n in range(1, 30))]
+    text = SCRIPT.replace(short, "\n        ".join(shown))
+    assert text != SCRIPT
+    (bank / "mocks/talk.yaml").write_text(text, encoding="utf-8")
+
+
+def hand_rows(quiz: Terminal) -> list[str]:
+    """The rows below the clock."""
+    quiz.wait(lambda text: "\n[" in text, "the clock")
+    rows = [line.rstrip() for line in quiz.screen.display]
+    clock = max(at for at, row in enumerate(rows) if row.startswith("["))
+    return rows[clock + 1 :]
+
+
+@pytest.mark.usefixtures("full_page")
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_what_is_typed_stays_in_sight_above_a_line_that_is_begun(
+    seat, tmp_path, lang, columns, rows
+):
+    quiz = seat(lang=lang, columns=columns, rows=rows)
+    word = {"zh": "停", "en": "hang "}[lang]
+    room = len(hand_rows(quiz))
+    assert rows // 3 - 2 <= room <= rows // 3
+    # One paragraph, as many rows as there are and one more.
+    text = word * (room * (columns - 2) // (2 if lang == "zh" else len(word))) + "终点"
+    quiz.press(text)
+    quiz.until("终点")
+    quiz.press("\r")
+    quiz.wait(lambda _: quiz.screen.cursor.y == rows - 1 and hand_rows(quiz)[-1] == "", "a row")
+    shown = hand_rows(quiz)
+    assert "终点" in shown[-2]
+    assert all(each.strip() for each in shown[:-1])
+    # And back up in it, and down again: never an empty row below while text stands above.
+    quiz.press("\x1b[A" * (room + 2))
+    quiz.wait(lambda _: quiz.screen.cursor.y < rows - 2, "the cursor further up")
+    assert all(each.strip() for each in hand_rows(quiz)[:-1])
+    quiz.press("\x03")
+    assert quiz.close() == 130
+    assert kept(tmp_path).draft == f"{text}\n"
+
+
+@pytest.mark.usefixtures("full_page")
+@pytest.mark.parametrize(
+    ("lang", "label", "sure"),
+    [("zh", "Ctrl-] 对这题有把握", " | 有把握]"), ("en", "Ctrl-] sure of this answer", " | sure]")],
+)
+def test_being_sure_stands_in_the_clock_and_says_of_what(seat, lang, label, sure):
+    quiz = seat(lang=lang, rows=32)
+    quiz.until(label)
+    assert sure not in quiz.text
+    quiz.press("\x1b[6~\x1d")
+    text = quiz.until(sure)
+    assert {"zh": "第 1 题", "en": "Question 1"}[lang] not in text
+    quiz.press("\x0f")
+    quiz.until({"zh": "对面试官说>", "en": "to the interviewer>"}[lang])
+    assert sure in quiz.text
+    quiz.press("!\r")
+    quiz.wait(lambda text: sure not in text and label in text, "unsure")
+
+
+@pytest.mark.usefixtures("full_page")
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
+@pytest.mark.parametrize(
+    ("lang", "reply"),
+    [("zh", "把假设讲清楚就行"), ("en", "say what you assume")],
+)
+def test_a_reply_stands_right_above_the_prompt_and_beside_the_next_word(
+    seat, lang, reply, columns, rows
+):
+    quiz = seat(lang=lang, columns=columns, rows=rows)
+    beside = {"zh": "对面试官说>", "en": "to the interviewer>"}[lang]
+    quiz.press("\x0f")
+    quiz.until(beside)
+    quiz.press("who?\r")
+    text = quiz.wait(lambda text: reply in text and "\n[" in text, "the reply")
+    above, _, _ = text.rpartition("\n[")
+    assert reply in above.rsplit("\n", 1)[-1]
+    quiz.press("\x0f")
+    assert reply in quiz.until(beside)
+
+
+@pytest.mark.usefixtures("full_page")
+@pytest.mark.parametrize(
+    ("lang", "asked", "told"),
+    [
+        ("zh", "带宽？", "带宽：每张卡 50 GB/s。"),
+        ("en", "bandwidth?", "bandwidth: 50 GB/s per GPU."),
+    ],
+)
+def test_a_fact_is_shown_with_what_it_is_about(seat, lang, asked, told):
+    quiz = seat(lang=lang)
+    quiz.press("\x0f")
+    quiz.until({"zh": "对面试官说>", "en": "to the interviewer>"}[lang])
+    quiz.press(f"{asked}\r")
+    quiz.until(told)
+
+
+class Pages:
+    """A hand that keeps the pages it is given."""
+
+    attended = True
+
+    def __init__(self, lines: bool) -> None:
+        self.lines = lines
+        self.pages: list[AnswerPage] = []
+
+    def type(self, page: AnswerPage) -> Typed:
+        self.pages.append(page)
+        return Typed("")
+
+    def tell(self, *parts: object) -> None:
+        pass
+
+    def busy(self, text: str) -> AbstractContextManager[object]:
+        raise AssertionError(text)
+
+
+def drawn(parts: Sequence[RenderableType]) -> str:
+    console = Console(width=80, file=io.StringIO())
+    with console.capture() as told:
+        console.print(*parts, sep="\n")
+    return told.get()
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_the_interviewers_reply_is_told_once_and_as_facts_are(room, monkeypatch, lines):
+    monkeypatch.setitem(WORDS, "reply", {"zh": "面试官：{text}", "en": "Interviewer: {text}"})
+    reply = ("mock.reply", {"text": "`50 GB/s` per GPU.\n8 GPUs."})
+    told = (("bandwidth", "`50 GB/s` per GPU."), ("size", "8 GPUs."))
+    first = OpenQuestion(
+        ask(room.questions["pp/bubble"], 1), "en", 1, 3, False, "", 80.0,
+        Timer(room.clock, total=100, budget=0), lambda _: None,
+    )  # fmt: skip
+    hand = Pages(lines)
+    desk = MockDesk(hand, plain=lines)
+    desk.meet(first)
+    desk.meet(replace(first, message=reply, talk=Talk(told=told, asks=True)))
+    page = hand.pages[-1]
+    said = drawn(page.told if lines else page.said)
+    assert said.splitlines()[:2] == [
+        "Interviewer: `50 GB/s` per GPU." if lines else "Interviewer: 50 GB/s per GPU.",
+        "8 GPUs.",
+    ]
+    assert said.count("8 GPUs.") == 1
+    assert page.show == "told 1"
+    # In the other language nothing is new, and the page stays where it is.
+    desk.meet(replace(first, lang="zh", talk=Talk(told=(("带宽", "每张卡 50 GB/s。"),), asks=True)))
+    assert hand.pages[-1].show == ""
+
+
+def test_what_is_gone_with_its_question_does_not_hide_what_is_told_at_the_next():
+    before = Talk(told=(("a", "1"), ("b", "2")))
+    now = Talk(told=(("a", "1"), ("c", "3")))
+    assert news(before, now) == "told 2"
+    assert "c: 3" in drawn(drawn_talk(now, "en", plain=True, since=before))
+    assert "a: 1" not in drawn(drawn_talk(now, "en", plain=True, since=before))
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [("zh", "这题还有 1 条"), ("en", "a hint; 1 left for this question, each costs")],
+)
+def test_hints_are_those_of_this_question(seat, lang, said):
+    assert said in " ".join(seat(lang=lang, columns=120).text.split())
 
 
 def test_ctrl_c_beside_the_text_ends_what_is_said_alone(seat, tmp_path):
@@ -216,6 +401,31 @@ def test_an_editor_has_the_text_and_gives_it_back(seat, editor, tmp_path):
     assert quiz.close() == 130
     assert kept(tmp_path).draft == "first\n第二行, and on"
     assert quiz.echoes
+
+
+@pytest.mark.parametrize(
+    ("typed", "made", "enters"),
+    [
+        ("first", "sed -i s/first/edited/", 2),
+        ("first\r", "sed -i s/first/edited/", 1),
+        ("first", "printf edited >", 2),
+        ("first", "echo edited >", 2),
+        ("first", "printf 'edited\\n\\n\\n' >", 1),
+    ],
+)
+def test_after_an_editor_enter_on_an_empty_line_hands_in(
+    seat, editor, tmp_path, typed, made, enters
+):
+    quiz = seat(EDITOR=editor(f'{made} "$1"'))
+    quiz.press(f"{typed}\x18")
+    quiz.until("> edited")
+    if enters > 1:
+        at = quiz.screen.cursor.y
+        quiz.press("\r")
+        quiz.wait(lambda _: quiz.screen.cursor.y == at + 1, "the next line")
+    quiz.press("\r")
+    quiz.until("Write a layout")
+    assert given(kept(tmp_path), "open")["text"] == "edited"
 
 
 @pytest.mark.parametrize(
@@ -392,7 +602,7 @@ def test_lines_are_warned_once_a_line_is_sent(room):
         assert isinstance(desk.meet(moment), Handed)
         told.append(out.getvalue()[sum(map(len, told)) :])
     ones = ["four fifths of its target" in each for each in told]
-    wholes = ["Four fifths of the time are gone" in each for each in told]
+    wholes = ["Four fifths of the time is gone" in each for each in told]
     assert ones == [False, True, False, False]
     assert wholes == [False, False, True, False]
     # From then on the clock itself says so.

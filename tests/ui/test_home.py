@@ -44,7 +44,7 @@ def test_on_a_low_terminal_topics_scroll_and_what_must_be_seen_stays() -> None:
     assert "↓ more (" in first
     assert "topic19" in end
     assert "↓" not in end
-    assert "↓ more (1 lines" in up
+    assert "↓ more (1 line," in up
     assert (home, last) == (first, end)
     assert all(any(topic in page for page in seen) for topic in TOPICS)
 

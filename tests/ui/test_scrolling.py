@@ -38,7 +38,7 @@ def test_a_verdict_begins_at_its_top_and_every_line_of_it_can_be_reached(sit, wr
     assert sum(line.startswith("The question ---") for line in whole) == 1
     end = body(desk.text)
     desk.press("k")
-    desk.wait(lambda text: "↓ more (1 lines" in text and body(text), "one line up")
+    desk.wait(lambda text: "↓ more (1 line," in text and body(text), "one line up")
     desk.press(DOWN)
     desk.wait(lambda text: body(text) == end, "the end")
     desk.press(HOME)

@@ -24,7 +24,8 @@ class AnswerPage:
     """A page, the text so far, for how many seconds there is to type, and who keeps it.
 
     A screen shows `body` above `foot`, begins at the anchor `show`, and knows the page again by its
-    `name`. Lines get `told`, which is no more than what is new, and `help` where it is asked for.
+    `name`; `said` is what was just said, always in sight. Lines get `told`, which is no more than
+    what is new, and `help` where it is asked for.
     `talks`: there is an interviewer to talk to. `offers`: the draft is shown and may be handed in
     as it is.
     """
@@ -34,6 +35,7 @@ class AnswerPage:
     foot: Sequence[RenderableType] = ()
     told: Sequence[RenderableType] = ()
     help: Sequence[RenderableType] = ()
+    said: Sequence[RenderableType] = ()
     name: object = None
     show: str = ""
     prompt: Prompt = _plain

@@ -22,8 +22,11 @@ def nearing(timer: Timer, target: float) -> tuple[Nearing, ...]:
     return tuple(found)
 
 
-def clock_line(timer: Timer, target: float, lang: Lang) -> list[tuple[str, str]]:
-    """Write the clock as it stands in the prompt, four times a second, each piece with a style."""
+def clock_line(timer: Timer, target: float, lang: Lang, sure: bool) -> list[tuple[str, str]]:
+    """Write the clock as it stands in the prompt, four times a second, each piece with a style.
+
+    `sure`: so the candidate has said of the answer.
+    """
     near, own = nearing(timer, target), target - timer.spent()
     left = say("mock.clock_left", lang, left=face(timer.left()))
     if own >= 0:
@@ -36,7 +39,8 @@ def clock_line(timer: Timer, target: float, lang: Lang) -> list[tuple[str, str]]
         question += say("mock.clock_near_one", lang)
     styles = dict.fromkeys(near, _STYLE)
     pieces = [("", "["), (styles.get("all", ""), left), ("", " | ")]
-    return [*pieces, (styles.get("one", ""), question), ("", "] ")]
+    said = [("", " | "), ("bold", say("mock.is_sure", lang))] if sure else []
+    return [*pieces, (styles.get("one", ""), question), *said, ("", "] ")]
 
 
 def spoken(pieces: list[tuple[str, str]]) -> str:

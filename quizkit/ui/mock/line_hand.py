@@ -99,7 +99,8 @@ class LineHand:
         edited = edit(text, deadline, page.keep)
         if edited.trouble:
             self._lines.tell(note(edited.trouble, page.lang))
-        shown = edited.text if page.multiline else " ".join(edited.text.split("\n"))
+        text = edited.text.rstrip("\n")
+        shown = text if page.multiline else " ".join(text.split("\n"))
         if not edited.late:
             self._offer(page, shown)
             self._prompt(page)

@@ -1,6 +1,7 @@
 """The desk of an interview: at a terminal with the clock in the prompt, or line by line."""
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -19,6 +20,7 @@ from quizkit.mock.desk import (
 )
 from quizkit.mock.judge import rubric
 from quizkit.mock.timer import face
+from quizkit.tutor.verdict import Note
 from quizkit.ui.mock.answer_page import END, LEAVE, NO_ANSWER, AnswerPage, Writer
 from quizkit.ui.mock.clock_line import clock_line, nearing
 from quizkit.ui.mock.judge_screen import judge_screen
@@ -26,7 +28,10 @@ from quizkit.ui.mock.opening_screen import opening_screen
 from quizkit.ui.mock.question_parts import how, question_parts, takes_lines
 from quizkit.ui.mock.talk_parts import given, news, on_request
 from quizkit.ui.screens.parts import footer, note
+from quizkit.ui.text.inline import inline
 from quizkit.words import Lang, say
+
+_REPLY = "mock.reply"
 
 
 class MockDesk:
@@ -38,7 +43,7 @@ class MockDesk:
         self._notice: list[RenderableType] = []
         self._before: OpenQuestion | None = None
         # The facts and notes that stand in the lines above, in this language.
-        self._above: tuple[tuple[tuple[str, str], ...], tuple[str, ...]] = (), ()
+        self._above = Talk()
         # The text that was handed in last: if it comes back, it could not be read.
         self._handed = ""
 
@@ -68,7 +73,7 @@ class MockDesk:
         before = self._before
         again = before is not None and before.asked is moment.asked
         if before is not None and before.lang == moment.lang:
-            self._above = before.talk.told, before.talk.notes
+            self._above = Talk(told=before.talk.told, notes=before.talk.notes)
         self._before = moment
         near = nearing(moment.timer, moment.target)
         typed = self._hand.type(self._page(moment, before if again else None))
@@ -120,7 +125,7 @@ class MockDesk:
         lang, talk, lines = moment.lang, moment.talk, self._hand.lines
         body = question_parts(moment, self._plain)
         so_far = given(talk, lang, self._plain)
-        message = [] if moment.message is None else [_said(note(moment.message, lang))]
+        message = [] if moment.message is None else _message(moment.message, lang, self._plain)
         asked = Text(how(moment.asked, lang, lines), "dim", overflow="fold")
         many = takes_lines(moment.asked)
         if lines:
@@ -134,7 +139,7 @@ class MockDesk:
         else:
             body += [*on_request(talk, lang, lines), *so_far]
             gone = () if talk.more_hints else ("hint",)
-            foot = [Text(""), *message, asked, footer("interview", lang, 0, gone)]
+            foot = [Text(""), asked, footer("interview", lang, 0, gone)]
             told, help_ = [], []
         return AnswerPage(
             lang,
@@ -142,11 +147,13 @@ class MockDesk:
             foot,
             told,
             help_,
+            said=message,
             name=("question", moment.asked.question.id, moment.asked.seed),
-            show=news(before.talk, talk) if before else "",
+            show=news(before.talk, talk) if before and before.lang == lang else "",
             # A text of several lines starts below the clock, where it has the whole width.
             prompt=lambda: (
-                clock_line(moment.timer, moment.target, lang) + ([("", "\n> ")] if many else [])
+                clock_line(moment.timer, moment.target, lang, talk.sure)
+                + ([("", "\n> ")] if many else [])
             ),
             draft=moment.draft,
             multiline=many,
@@ -158,13 +165,15 @@ class MockDesk:
 
     def _unread(self, talk: Talk, lang: Lang) -> list[RenderableType]:
         """What was given and is not in the lines above; facts and notes go on counting."""
-        told, notes = self._above
-        return given(talk, lang, self._plain, since=Talk(told=told, notes=notes))
+        return given(talk, lang, self._plain, since=self._above)
 
     def _new(self, moment: OpenQuestion, before: OpenQuestion) -> list[RenderableType]:
         """What has come since the question was last put: all that lines need to be told."""
         lang, talk = moment.lang, moment.talk
-        parts = given(talk, lang, self._plain, since=before.talk)
+        since = before.talk
+        if moment.message and moment.message[0] == _REPLY:  # which is the facts themselves
+            since = replace(since, told=talk.told)
+        parts = given(talk, lang, self._plain, since=since)
         if talk.sure != before.talk.sure:
             parts.append(_said(say("mock.is_sure" if talk.sure else "mock.is_unsure", lang)))
         return parts
@@ -175,6 +184,14 @@ class MockDesk:
         for each in nearing(moment.timer, moment.target):
             if each not in before:
                 self._hand.tell(_said(say(f"mock.near_{each}", moment.lang, left=left)))
+
+
+def _message(message: Note, lang: Lang, plain: bool) -> list[RenderableType]:
+    """Draw a message: what the interviewer replies is written as the facts are, a line for each."""
+    sentence = note(message, lang)
+    if message[0] != _REPLY:
+        return [_said(sentence)]
+    return [inline(line, plain, "bold") for line in sentence.splitlines()]
 
 
 def _said(sentence: str) -> RenderableType:

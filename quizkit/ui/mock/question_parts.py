@@ -25,10 +25,8 @@ def question_parts(moment: OpenQuestion, plain: bool) -> list[RenderableType]:
     lang = moment.lang
     key = "mock.probe" if moment.probe else "mock.number"
     number = say(key, lang, number=moment.number, total=moment.total)
-    facts = [say("mock.target", lang, target=face(moment.target))]
-    if moment.talk.sure:
-        facts.append(say("mock.is_sure", lang))
-    head = Text.assemble((number, "bold"), "  ", "  ".join(facts), overflow="fold")
+    target = say("mock.target", lang, target=face(moment.target))
+    head = Text.assemble((number, "bold"), "  ", target, overflow="fold")
     parts: list[RenderableType] = [Anchored("question", head)]
     if not plain:
         parts.append(rule())

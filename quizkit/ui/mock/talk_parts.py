@@ -1,7 +1,5 @@
 """The talk with the interviewer on the page: what can be had, and what was given so far."""
 
-from collections.abc import Sequence
-
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -10,7 +8,7 @@ from quizkit.mock.desk import Talk
 from quizkit.mock.marks import HINT_COSTS
 from quizkit.mock.timer import face
 from quizkit.tutor.stem import fenced
-from quizkit.ui.screens.parts import Anchored, below, pairs, section
+from quizkit.ui.screens.parts import Anchored, below, colon, pairs, section
 from quizkit.ui.text.markup import prose
 from quizkit.words import Lang, say
 
@@ -47,19 +45,22 @@ def given(talk: Talk, lang: Lang, plain: bool, since: Talk | None = None) -> lis
             title = say("mock.look", lang, number=number, name=seen.look.name[lang])
             shown = prose(fenced(seen.exhibit), plain)
             parts.append(Anchored(f"look {seen.look.id}", *section(title, shown)))
-    told, notes = talk.told[len(since.told) :], talk.notes[len(since.notes) :]
-    if told:
-        colon = "：" if lang == "zh" else ": "
-        said = [prose(f"{asks}{colon}{answer}", plain) for asks, answer in told]
-        parts += section(say("mock.told", lang), *_numbered("told", said, len(since.told)))
-    if notes:
-        noted = [below(Text(each, overflow="fold"), by=2) for each in notes]
-        parts += section(say("mock.notes", lang), *_numbered("note", noted, len(since.notes)))
+    # Facts of one question alone come and go with it; those that stay are told once.
+    said = [
+        Anchored(f"told {number}", prose(f"{asks}{colon(lang)}{answer}", plain))
+        for number, (asks, answer) in enumerate(talk.told, start=1)
+        if (asks, answer) not in since.told
+    ]
+    if said:
+        parts += section(say("mock.told", lang), *said)
+    noted = [
+        Anchored(f"note {number}", below(Text(each, overflow="fold"), by=2))
+        for number, each in enumerate(talk.notes, start=1)
+        if number > len(since.notes)
+    ]
+    if noted:
+        parts += section(say("mock.notes", lang), *noted)
     return parts
-
-
-def _numbered(name: str, rows: Sequence[RenderableType], first: int) -> list[RenderableType]:
-    return [Anchored(f"{name} {number}", row) for number, row in enumerate(rows, start=first + 1)]
 
 
 def opened(talk: Talk) -> frozenset[str]:
@@ -73,6 +74,6 @@ def news(before: Talk, now: Talk) -> str:
         return f"hint {len(now.hints)}"
     if fresh := opened(now) - opened(before):
         return f"look {min(fresh)}"
-    if len(now.told) > len(before.told):
-        return f"told {len(before.told) + 1}"
+    if told := [n for n, each in enumerate(now.told, start=1) if each not in before.told]:
+        return f"told {told[0]}"
     return f"note {len(now.notes)}" if len(now.notes) > len(before.notes) else ""

@@ -20,7 +20,7 @@ from quizkit.ui.terminal.typing import Typed, type_text
 from quizkit.ui.terminal.view import View
 from quizkit.words import say
 
-_HAND = 5  # lines left free for the clock and a text of several
+_HAND = 3  # a part of so many is left free for the clock and a text of several lines
 _ROWS_SHOWN = 3  # of the draft, while something is said beside it
 _SAID = {"hint": "h", "toggle": "t", "sure": "!"}
 """The chords that say something to the interviewer by themselves."""
@@ -86,7 +86,9 @@ class _Writing:
                 return ended
             # The learner's own editor takes the terminal over, so it is let go of first.
             edited = edit(self.typed.text, self._deadline, self._page.keep)
-            text = edited.text if self._page.multiline else " ".join(edited.text.split("\n"))
+            text = edited.text
+            if not self._page.multiline:
+                text = " ".join(text.rstrip("\n").split("\n"))
             if edited.late:
                 return Typed(text, late=True)
             self.typed = Typed(text, cursor=len(text))
@@ -97,14 +99,14 @@ class _Writing:
         page = self._page
         known = chords("interview") if page.talks else _without_talk()
         while True:
-            self._paint(_HAND if page.multiline else 2)
+            self._paint(self._hand())
             self.typed = type_text(
                 self._counting(None),
                 draft=self.typed.text,
                 multiline=page.multiline,
                 commands=known,
                 deadline=self._deadline,
-                redraw=lambda: self._paint(_HAND if page.multiline else 2),
+                redraw=lambda: self._paint(self._hand()),
                 cursor=self.typed.cursor,
                 rows=(lambda: self._view.free) if page.multiline else None,
             )
@@ -120,6 +122,9 @@ class _Writing:
                 return self.typed
             if (said := self._ask()) is not None:
                 return said
+
+    def _hand(self) -> int:
+        return self._screen.height // _HAND if self._page.multiline else 2
 
     def _ask(self) -> Typed | Aside | None:
         """Let something be said beside the text, which stays; None if nothing was."""
@@ -149,11 +154,15 @@ class _Writing:
     def _paint(self, rows: int, beside: Typed | None = None) -> None:
         """Show the page; where something is said beside the text, the text above the prompt."""
         page = self._page
-        foot = [*page.foot]
+        said = [Text(self._notice, "bold", overflow="fold")] if self._notice else [*page.said]
         if beside is not None:
-            foot = [Text(""), *self._draft(beside), Text(say("mock.beside", page.lang), "dim")]
-        elif self._notice:
-            foot = [Text(""), Text(self._notice, "bold", overflow="fold"), *foot]
+            drawn = [*self._draft(beside), Text(say("mock.beside", page.lang), "dim")]
+            foot = [Text(""), *said, *drawn]
+        else:
+            foot = [*page.foot, *said]
+            # What is said comes before how to say something.
+            if said and len(self._screen.lines(*foot)) > self._screen.height // 2:
+                foot = [Text(""), *said]
         self._view.paint(page.body, foot, page.lang, typing=rows, show=self._show)
         self._show = ""
 

@@ -87,7 +87,8 @@ def anchors(line: Iterable[Segment]) -> set[str]:
 
 def more(above: int, below: int, lang: Lang) -> Text:
     """Say how many lines cannot be seen below and above, and what brings them."""
-    told = [say("ui.more_below", lang, count=below)] if below else []
+    key = "ui.more_line" if below == 1 else "ui.more_below"
+    told = [say(key, lang, count=below)] if below else []
     told += [say("ui.more_above", lang, count=above)] if above else []
     return Text("  ".join(told), "bold cyan", no_wrap=True, overflow="crop")
 

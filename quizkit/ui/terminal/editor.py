@@ -79,11 +79,16 @@ def edit(draft: str, deadline: float | None, keep: Callable[[str], None] | None)
 
 
 def _read(file: Path, draft: str) -> str:
-    """What is in the file; the draft where an editor has left nothing to read."""
+    """What is in the file; the draft where an editor has left nothing to read.
+
+    The last line's end is the editor's; a blank line after it is the learner's, who goes on there.
+    """
     try:
-        return file.read_text(encoding="utf-8").rstrip("\n")
+        written = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return draft
+    text = written.rstrip("\n")
+    return f"{text}\n" if text and written.endswith("\n\n") else text
 
 
 class _Job:

@@ -126,6 +126,7 @@ def _type(
     from prompt_toolkit.formatted_text import FormattedText
     from prompt_toolkit.output.vt100 import Vt100_Output
 
+    from quizkit.ui.terminal.rows import by_rows
     from quizkit.ui.terminal.wordwrap import WordWrap
 
     def shown() -> FormattedText:
@@ -143,6 +144,8 @@ def _type(
             sys.stdout, lambda: _size(rows), os.environ.get("TERM"), enable_cpr=False
         ),
     )
+    if multiline:
+        by_rows(session.layout)
 
     async def watch() -> None:
         app = get_app()

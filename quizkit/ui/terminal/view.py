@@ -46,8 +46,9 @@ class View:
     ) -> None:
         """Show the page, above it `head` and below it `foot`, with the cursor after `prompt`.
 
-        `typing` is how many lines are left free for the hand. `show` is the anchor to begin at,
-        `keep` the anchor that has to be in sight, each if there is one of that name.
+        `typing` is how many lines are left free for the hand, up to a third of the screen. `show`
+        is the anchor to begin at, `keep` the anchor that has to be in sight, each if there is one
+        of that name.
         """
         above, lines, below = (self.screen.lines(*each) for each in (head, body, foot))
         if self.screen.height < _LOW:
@@ -56,7 +57,7 @@ class View:
             self.screen.height
             - len(above)
             - len(below)
-            - max(1, min(typing, self.screen.height // 4))
+            - max(1, min(typing, self.screen.height // 3))
         )
         self._count = len(lines)
         self.is_long = self._count > room
