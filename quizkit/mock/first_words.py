@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 _COLUMNS = 56
+_LATE = 0.7  # of the room: a clause that ends before says too little
 _SHORT = 20  # columns: "The second one." names nothing, and the sentence after it does
 _END = re.compile(r"[。？！?!]|\.(?=\s)|[：:](?=\s|$)")
 _CLAUSE = re.compile(r"[，、；：。！？]|[,;:.!?](?= )")
@@ -24,8 +25,8 @@ def first_words(prompt: str) -> str:
 
 
 def cut(text: str, columns: int) -> str:
-    """Return a text in one line, cut to so many columns: at a clause in its second half, or else
-    at a word; words of letters are not torn unless there is nothing before them.
+    """Return a text in one line, cut to so many columns: at a clause that ends late enough, or
+    else at a word; words of letters are not torn unless there is nothing before them.
     """
     text = " ".join(text.split())
     if _columns(text) <= columns:
@@ -33,7 +34,7 @@ def cut(text: str, columns: int) -> str:
     room = next(n for n in range(len(text), -1, -1) if _columns(text[:n]) < max(1, columns))
     shown = text[:room]
     clauses = [each.start() for each in _CLAUSE.finditer(text, 0, room + 1)]
-    if clauses and _columns(text[: clauses[-1]]) >= columns / 2:
+    if clauses and _columns(text[: clauses[-1]]) >= _LATE * columns:
         shown = text[: clauses[-1]]
     elif _INSIDE.match(text, room):
         shown = _TORN.sub("", shown) or shown

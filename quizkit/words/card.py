@@ -181,6 +181,7 @@ WORDS: Words = {
         "zh": "{run}（录下的运行，重跑：`quizkit prove {question}`）",
         "en": "{run} (a recorded run; to run it: `quizkit prove {question}`)",
     },
+    "run_beside": {"zh": "另有实测", "en": "another run"},
     "run_other": {
         "zh": "另一组数（{at}）的录制运行测得 {run}",
         "en": "a recorded run with other numbers ({at}) measured {run}",

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from card_room import drawn, held
+from room import Room
 
 from quizkit.bank.model import RubricPoint, Text
 from quizkit.mock.desk import Aside, Handed, Ticks
@@ -87,7 +88,7 @@ HINTED = (
     (9, "the stacks"),
     (9, "tp=16 pp=1"),
     (9, "4"),
-    (9, "1 2"),
+    (9, Room.picks("p", "m")),
 )
 
 
@@ -146,9 +147,7 @@ def test_a_run_of_other_numbers_is_said_to_be_one(bad):
     )  # fmt: skip
     first, *rest = bad.answers
     card = replace(bad, answers=(replace(first, run=run), *rest))
-    said = (
-        "a recorded run with other numbers (n=4, t=6) measured 1.25; the formula gives 1.25 there"
-    )
+    said = "another run a recorded run with other numbers (n=4, t=6) measured 1.25; the formula gives 1.25 there"
     assert said in flat(card, width=200)
     assert "另一组数（n=4, t=6）的录制运行测得 1.25；公式在那里也得 1.25" in flat(card, "zh", 200)
     away = replace(run, agrees=None, key=Text("1.5", "1.5"))
@@ -227,10 +226,16 @@ def test_the_head_says_what_to_do_next_in_three_lines(bad):
     start = lines.index("What to do next")
     text = " ".join(" ".join(lines[start + 1 :]).split()).partition("Dimensions")[0]
     assert start < 14
-    assert "Weakest: numbers, 0.00 (pass mark of the overall 2.3); most was lost at Q1. " in text
+    assert "Weakest: correctness, 1.60 (pass mark 2); most was lost at Q1. " in text
     assert "Mend first: Less bubble (`pp/stages`, shown at Q1 follow-up)" in text
     assert "Day 1 (2026-03-01), practice begins: `quizkit study`" in text
     assert "接下来做什么" in drawn(bad, "zh")
+
+
+def test_with_every_mark_reached_the_weakest_is_held_against_the_overalls(room):
+    steps = ((9, "0.9"), (9, room.picks("activation memory")), (9, "activation, same bubble"))
+    card = held(room, *steps, (9, room.picks("p", "m")), ticks=Ticks((0, 1), ()))
+    assert "Weakest: numbers, 0.00 (pass mark of the overall 2.3); most was lost" in flat(card)
 
 
 def test_who_lost_nothing_is_told_of_nothing_to_do(room):
@@ -252,6 +257,8 @@ def test_who_lost_nothing_is_told_of_nothing_to_do(room):
         ("凌晨三点，一个任务已经卡住八分钟，没有报错也没有日志", 36,
          "凌晨三点，一个任务已经卡住八分钟…"),
         ("第一次用all-reduce的时候", 16, "第一次用…"),
+        ("Non-interleaved 1F1B, where a stage has half the layers", 40,
+         "Non-interleaved 1F1B, where a stage has…"),
         ("short", 40, "short"),
     ],
 )  # fmt: skip

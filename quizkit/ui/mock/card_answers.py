@@ -118,7 +118,7 @@ def _rows(answer: KeptAnswer, lang: Lang) -> Iterator[ReplyRow]:
     if answer.run:
         agrees: Tone = "" if answer.run.agrees is None else "good" if answer.run.agrees else "bad"
         told = _run(answer.run, answer.question, lang)
-        yield ReplyRow(label("run_says"), told, agrees)
+        yield ReplyRow(label("run_beside" if answer.run.at else "run_says"), told, agrees)
     if answer.model:
         yield ReplyRow(label("model"), answer.model[lang], "dim")
 

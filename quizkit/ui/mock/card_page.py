@@ -69,7 +69,9 @@ def _next(card: KeptCard, lang: Lang) -> Iterator[CardPart]:
     needed = card.pass_mark.get("overall", 0.0)
     lossy = [each for each in card.dimensions if each.score < card.best and each.evidence]
     if lossy:
-        weak = min(lossy, key=lambda each: each.score - (each.needed or needed))
+        # What fails comes first; with no mark of its own a dimension is held against the overall's.
+        below = [each for each in lossy if _low(each)] or lossy
+        weak = min(below, key=lambda each: each.score - (each.needed or needed))
         part = max(weak.evidence, key=lambda part: part.share * (1 - part.score))
         answer = card.step(part.station)
         key = "card.next_overall" if weak.needed is None else "card.mark_overall"
@@ -304,12 +306,11 @@ def _practice(card: KeptCard, lang: Lang) -> Iterator[CardPart]:
         yield Bullet(say("card.day", lang, day=day.day), "strong", tuple(tasks))
     if days[ends:]:
         span = say("card.days_again", lang, first=days[ends].day, last=days[-1].day)
-        names = [
-            listed([f"`{each.question}`" for each in day.questions], lang) for day in days[ends:]
-        ]
         told = [
-            f"{say('card.day', lang, day=day.day)}{colon(lang)}{each}"
-            for day, each in zip(days[ends:], names, strict=True)
+            say("card.day", lang, day=day.day)
+            + "  "
+            + " · ".join(f"`{each.question}`" for each in day.questions)
+            for day in days[ends:]
         ]
         yield Bullet(span, "strong", tuple(told))
 
