@@ -129,7 +129,7 @@ class InterviewDesk(Protocol):
         ...
 
     def busy(self, text: str) -> AbstractContextManager[object]:
-        """Hold this while another program has the diary locked."""
+        """Hold this while something else has to end first, and say what."""
         ...
 
     def open(self, opening: Opening) -> bool:

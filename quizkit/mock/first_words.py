@@ -4,8 +4,12 @@ import re
 import unicodedata
 
 _COLUMNS = 56
+_LATE = 0.7  # of the room: a clause that ends before says too little
 _SHORT = 20  # columns: "The second one." names nothing, and the sentence after it does
 _END = re.compile(r"[。？！?!]|\.(?=\s)|[：:](?=\s|$)")
+_CLAUSE = re.compile(r"[，、；：。！？]|[,;:.!?](?= )")
+_INSIDE = re.compile(r"[A-Za-z0-9_/-]")
+_TORN = re.compile(r"[A-Za-z0-9_./'-]+$")
 _MARKUP = re.compile(r"[`*$#>]|\[\[|\]\]")
 _FENCED = re.compile(r"```.*?(```|$)", re.DOTALL)
 _GAP = re.compile(r"\{\w+\}")
@@ -17,14 +21,24 @@ def first_words(prompt: str) -> str:
     text = _GAP.sub("…", text)
     ends = (each.end() for each in _END.finditer(text))
     text = text[: next((end for end in ends if _columns(text[:end]) >= _SHORT), len(text))]
-    shown = ""
-    for letter in text:
-        if _columns(shown + letter) > _COLUMNS:
-            # Words of letters are not torn.
-            cut = shown.rsplit(" ", 1)[0] if letter.isascii() and letter.isalnum() else shown
-            return cut.rstrip(" ,，、;；") + "…"
-        shown += letter
-    return shown.rstrip("。.：:")
+    return cut(text, _COLUMNS + 1) if _columns(text) > _COLUMNS else text.rstrip("。.：:")
+
+
+def cut(text: str, columns: int) -> str:
+    """Return a text in one line, cut to so many columns: at a clause that ends late enough, or
+    else at a word; words of letters are not torn unless there is nothing before them.
+    """
+    text = " ".join(text.split())
+    if _columns(text) <= columns:
+        return text
+    room = next(n for n in range(len(text), -1, -1) if _columns(text[:n]) < max(1, columns))
+    shown = text[:room]
+    clauses = [each.start() for each in _CLAUSE.finditer(text, 0, room + 1)]
+    if clauses and _columns(text[: clauses[-1]]) >= _LATE * columns:
+        shown = text[: clauses[-1]]
+    elif _INSIDE.match(text, room):
+        shown = _TORN.sub("", shown) or shown
+    return shown.rstrip(" ,，、;；:：…") + "…"
 
 
 def _columns(text: str) -> int:

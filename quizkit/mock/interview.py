@@ -39,7 +39,7 @@ from quizkit.mock.timer import Clock, face, lasted
 from quizkit.mock.typed import read
 from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.verdict import Note, UnreadableError, as_mapping
-from quizkit.words import Lang
+from quizkit.words import Lang, say
 
 Shows = Callable[[Question], Excerpt | None]
 """Returns the code that a question shows, if it shows any."""
@@ -77,7 +77,10 @@ class Interview:
         if not self._judge():
             return None
         card = self._card()
-        self.ledger.done(self._tells(card))
+        # Recorded runs are looked up for it, which takes a while.
+        with self.desk.busy(say("mock.gathering", self.sitting.lang)):
+            told = self._tells(card)
+        self.ledger.done(told)
         return card
 
     def _ask(self) -> bool:

@@ -46,13 +46,16 @@ class KeptDimension:
 class KeptRun:
     """The asked number as it was said and as a recorded run of `demo` measured it.
 
-    `agrees` is None where the run cannot say.
+    `agrees` is None where the run cannot say. A run of other numbers has them in `at`, and in `key`
+    what the formula gives for those.
     """
 
     said: Text
     run: Text
     demo: str
     agrees: bool | None = None
+    at: str = ""
+    key: Text | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +98,16 @@ class KeptAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptLook:
-    """Recorded evidence that could be looked at, and whether it was."""
+    """Recorded evidence that could be looked at, and whether it was.
+
+    `missed` is the follow-up that was put because it was not, and then not answered.
+    """
 
     id: str
     name: Text
     seconds: float = 0.0
     seen: bool = False
+    missed: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +133,7 @@ class KeptTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptCalibration:
-    """Answers by whether the candidate said to be sure of them, and how they went."""
+    """Answers that a key judged, by whether the candidate said to be sure of them."""
 
     sure_right: int = 0
     sure_wrong: int = 0
@@ -136,12 +143,17 @@ class KeptCalibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PracticeTask:
-    """A question of the bank to practise, and why; `again` the second time in the week."""
+    """A question of the bank to practise, and why; `again` the second time in the week.
+
+    `step` is the step that it is for, `myth` the misconception that it goes at.
+    """
 
     question: str
     why: Why
     title: Text = SILENCE
     again: bool = False
+    step: str = ""
+    myth: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,13 @@ that about half a week lies between; the whole is cut evenly into days.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise, zip_longest
 
 from quizkit.bank.entry import myths_of
 from quizkit.bank.model import Question, Text
 from quizkit.mock.first_words import first_words
-from quizkit.mock.kept_card import PracticeDay, PracticeTask, Why
+from quizkit.mock.kept_card import PracticeDay, PracticeTask
 from quizkit.mock.marks import Mark
 from quizkit.mock.scorecard import Rated
 from quizkit.tutor.rehearsal import DAYS
@@ -29,16 +30,13 @@ def practice(
     marks: Sequence[Mark], rated: Sequence[Rated], questions: Mapping[str, Question]
 ) -> tuple[PracticeDay, ...]:
     """Return the days that have questions; none where nothing was lost or the bank has none."""
-    chosen: dict[str, Why] = {}
-    for name, why in _wanted(marks, rated, questions):
-        if name in questions and len(chosen) < DAYS * MOST // 2:
-            chosen.setdefault(name, why)
-    titles = {name: Text(*_title(questions[name])) for name in chosen}
-    turns = [
-        PracticeTask(question=name, why=why, title=titles[name], again=again)
-        for again in (False, True)
-        for name, why in chosen.items()
-    ]
+    chosen: dict[str, PracticeTask] = {}
+    for task in _wanted(marks, rated, questions):
+        name = task.question
+        if name in questions and len(chosen) < DAYS * MOST // 2 and name not in chosen:
+            chosen[name] = replace(task, title=Text(*_title(questions[name])))
+    firsts = [*chosen.values()]
+    turns = [*firsts, *(replace(each, again=True) for each in firsts)]
     days = min(DAYS, len(turns) // FEWEST)
     if len(chosen) == 1:  # once more on the same day is no practice
         return tuple(PracticeDay(day=1 + 3 * n, questions=(turn,)) for n, turn in enumerate(turns))
@@ -64,13 +62,15 @@ def lost(marks: Sequence[Mark], rated: Sequence[Rated]) -> Mapping[str, float]:
 
 def _wanted(
     marks: Sequence[Mark], rated: Sequence[Rated], questions: Mapping[str, Question]
-) -> Iterator[tuple[str, Why]]:
+) -> Iterator[PracticeTask]:
     """Yield what could be practised, the most useful first."""
     losses = lost(marks, rated)
     order = {mark.station.id: at for at, mark in enumerate(marks)}
     worst = sorted(marks, key=lambda mark: (-losses[mark.station.id], order[mark.station.id]))
-    worst = [mark for mark in worst if losses[mark.station.id] > 0]
+    # Who was right and lost only by a hint knows the point.
+    worst = [mark for mark in worst if losses[mark.station.id] > 0 and mark.worth < 1]
     known = {mark.question.id for mark in marks if mark.worth >= 1}
+    shown_at = {myth: mark.station.id for mark in reversed(worst) for myth in mark.myths}
     for myth in dict.fromkeys(myth for mark in worst for myth in mark.myths):
         about = [
             each
@@ -79,22 +79,22 @@ def _wanted(
         ]
         about.sort(key=lambda each: (each.level, each.id))
         for each in about[:_OF_A_MYTH]:
-            yield each.id, "myth"
+            yield PracticeTask(question=each.id, why="myth", step=shown_at[myth], myth=myth)
     for row in zip_longest(*(_of(mark, questions) for mark in worst)):
-        yield from (each for each in row if each and each[0] not in known)
+        yield from (each for each in row if each and each.question not in known)
 
 
-def _of(mark: Mark, questions: Mapping[str, Question]) -> Iterator[tuple[str, Why]]:
-    ask = mark.station.ask
+def _of(mark: Mark, questions: Mapping[str, Question]) -> Iterator[PracticeTask]:
+    ask, step = mark.station.ask, mark.station.id
     if ask:
-        yield ask, "asked"
+        yield PracticeTask(question=ask, why="asked", step=step)
     for name in mark.station.practice:
-        yield name, "practice"
+        yield PracticeTask(question=name, why="practice", step=step)
     own = questions.get(ask or "")
     if own:
         for each in own.followups:
             if each.when in ("always", "wrong"):
-                yield each.ask, "followup"
+                yield PracticeTask(question=each.ask, why="followup", step=step)
 
 
 def _title(question: Question) -> tuple[str, str]:

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from re import split
+from re import search
 from typing import Any
 
-from quizkit.bank.evidence import evidence
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Order, Question, Text
-from quizkit.bank.script import BEST, WrittenTask
+from quizkit.bank.script import BEST, Probe, WrittenTask
 from quizkit.mock.first_words import first_words
 from quizkit.mock.judge import key, rubric
 from quizkit.mock.kept_card import (
@@ -23,6 +22,7 @@ from quizkit.mock.kept_card import (
 )
 from quizkit.mock.marks import HINT_COSTS, Mark
 from quizkit.mock.practice import practice
+from quizkit.mock.quotes import quotes
 from quizkit.mock.readback import written
 from quizkit.mock.scorecard import VETO_CAP, Rated, Scorecard
 from quizkit.mock.written import shown
@@ -35,8 +35,6 @@ CONVENTIONS = (
     "scale", "overall", "unreached", "judged", "probed", "halved", "hinted", "capped", "clock"
 )  # fmt: skip
 """Facts needed to read the numbers; sentences `card.rule_...` in the words."""
-
-_QUOTED = 160  # letters of the learner's own sentence: more is no evidence but the text again
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def printed(card: Scorecard, beyond: Beyond | None = None) -> dict[str, Any]:
 def kept(card: Scorecard, beyond: Beyond) -> KeptCard:
     """Return the scorecard as it is kept."""
     script = card.script
-    numbers = _numbers(card)
+    numbers, turned = _numbers(card), _turned(card)
     return KeptCard(
         schema=SCHEMA,
         session=card.session,
@@ -92,7 +90,13 @@ def kept(card: Scorecard, beyond: Beyond) -> KeptCard:
         ),
         answers=tuple(_answer(mark, numbers[mark.station.id], beyond) for mark in card.marks),
         looks=tuple(
-            KeptLook(id=each.id, name=each.name, seconds=each.seconds, seen=each.id in card.looks)
+            KeptLook(
+                id=each.id,
+                name=each.name,
+                seconds=each.seconds,
+                seen=each.id in card.looks,
+                missed=turned.get(each.id, ""),
+            )
             for mark in card.marks
             if mark.reached
             for each in mark.station.looks
@@ -143,6 +147,19 @@ def _numbers(card: Scorecard) -> Mapping[str, int]:
         own = stations.index(mark.station.id) + 1 if mark.station.id in stations else 0
         above[mark.station.id] = own or above.get(mark.probes, 0)
     return above
+
+
+def _turned(card: Scorecard) -> Mapping[str, str]:
+    """Map a look that was never taken to the follow-up that asked for it and was not answered."""
+    steps, found = {mark.station.id: mark.station for mark in card.marks}, dict[str, str]()
+    for mark in card.marks:
+        if not isinstance(mark.station, Probe) or not mark.reached or mark.worth >= 1:
+            continue
+        for n, look in enumerate(card.script.looks(steps[mark.probes]), start=1):
+            wanted = search(rf"\bnot look{n}\b", mark.station.when.source)
+            if wanted and look.id not in card.looks:
+                found.setdefault(look.id, mark.station.id)
+    return found
 
 
 def _answer(mark: Mark, number: int, beyond: Beyond) -> KeptAnswer:
@@ -230,22 +247,18 @@ def _all_filled(asked: Asked, texts: Sequence[Text]) -> tuple[Text, ...]:
 
 
 def _quotes(mark: Mark) -> Sequence[str]:
-    """Return for each point that was made the learner's sentence with a keyword of it."""
+    """Return for each point that was made the learner's sentence that speaks of it."""
     points = rubric(mark.question)
     if not points or mark.given is None:
         return []
     text = str(as_mapping(mark.given).get("text", ""))
-    sentences = [each.strip() for each in split(r"(?<=[。！？!?；;\n])|(?<=\.)\s", text)]
     made = {id(each) for each in mark.hit}
-    return [
-        next((s[:_QUOTED] for s in sentences if evidence(s, point.keywords)), "")
-        for point in points
-        if id(point.says) in made
-    ]
+    return quotes(text, [point for point in points if id(point.says) in made])
 
 
 def _calibration(marks: Sequence[Mark]) -> KeptCalibration:
-    answered = [mark for mark in marks if mark.given is not None and mark.verdict]
+    # A free text is right by degrees: only what the key judges says how well one knew.
+    answered = [mark for mark in marks if mark.given is not None and mark.judge == "key"]
     counts = {
         (sure, right): sum(
             mark.sure is sure and bool(mark.verdict and mark.verdict.right) is right

@@ -15,7 +15,21 @@ WORDS: Words = {
     },
     "short": {"zh": "{dimension} {score}（要 {mark}）", "en": "{dimension} {score} (needs {mark})"},
     "below": {"zh": "没到线的维度：{dimensions}", "en": "Below the pass mark: {dimensions}"},
-    "taken": {"zh": "{date}，难度 {level} 级", "en": "{date}, level {level}"},
+    "next": {"zh": "接下来做什么", "en": "What to do next"},
+    "next_weak": {
+        "zh": "最弱的一维：{dimension} {score}（{mark}），{name}丢得最多",
+        "en": "Weakest: {dimension}, {score} ({mark}); most was lost at {name}",
+    },
+    "next_overall": {"zh": "总分的通过线 {mark}", "en": "pass mark of the overall {mark}"},
+    "next_myth": {
+        "zh": "先改掉的误区：{myth}（{where}）",
+        "en": "Mend first: {myth} ({where})",
+    },
+    "next_shown": {"zh": "{number}踩到", "en": "shown at {number}"},
+    "next_day": {
+        "zh": "第 {day} 天（{date}）开始练：`quizkit study`",
+        "en": "Day {day} ({date}), practice begins: `quizkit study`",
+    },
     "dimensions": {"zh": "各维度", "en": "Dimensions"},
     "weight": {"zh": "占总分 {share}", "en": "{share} of the overall"},
     "words_decided": {
@@ -30,6 +44,13 @@ WORDS: Words = {
     "number": {"zh": "第 {number} 题", "en": "Q{number}"},
     "number_probe": {"zh": "第 {number} 题追问", "en": "Q{number} follow-up"},
     "gist_right": {"zh": "答 {given}，对", "en": "answered {given}, right"},
+    "only_hint": {"zh": "答对，提示扣 {cost}", "en": "right; the hint cost {cost}"},
+    "only_hints": {
+        "zh": "答对，{count} 次提示扣 {cost}",
+        "en": "right; the {count} hints cost {cost}",
+    },
+    "hint_too": {"zh": "提示又扣 {cost}", "en": "the hint cost {cost} more"},
+    "hint_toos": {"zh": "{count} 次提示又扣 {cost}", "en": "the {count} hints cost {cost} more"},
     "gist_wrong": {
         "zh": "答 {given}，应为 {wanted}",
         "en": "answered {given}; the key is {wanted}",
@@ -111,7 +132,15 @@ WORDS: Words = {
     "no_hints": {"zh": "没有要提示", "en": "No hints were taken"},
     "looks": {"zh": "看了 {count} 份记录，共 {of} 份", "en": "Records looked at: {count} of {of}"},
     "look": {"zh": "{name}（花了 {seconds}）", "en": "{name} ({seconds} of the clock)"},
-    "looks_missed": {"zh": "没看的记录", "en": "Records never asked for"},
+    "looks_left": {"zh": "没看的记录：{count} 份", "en": "Records left unopened: {count}"},
+    "looks_missed": {
+        "zh": "没看，追问也没答好的记录",
+        "en": "Left unopened, and the follow-up was missed",
+    },
+    "look_missed": {
+        "zh": "{name}，{number}问的就是它",
+        "en": "{name}; {number} turned on it",
+    },
     "facts": {"zh": "问到 {count} 条背景，共 {of} 条", "en": "Facts asked for: {count} of {of}"},
     "facts_missed": {"zh": "还可以问", "en": "Also worth asking"},
     "judges": {"zh": "谁给的分", "en": "Who decided"},
@@ -135,6 +164,14 @@ WORDS: Words = {
         "zh": "没说有把握的 {count} 题：对 {right}，错 {wrong}",
         "en": "Other answers: {count} ({right} right, {wrong} wrong)",
     },
+    "exact_only": {
+        "zh": "这里只算有标准答案的题。",
+        "en": "Only answers with a key are counted here.",
+    },
+    "sure_free": {
+        "zh": "也说了有把握，但简答题不判对错：{names}",
+        "en": "Sure of, but free answers are not right or wrong: {names}",
+    },
     "is_sure": {"zh": "说了有把握", "en": "you were sure"},
     "with_hints": {"zh": "提示 {count} 次", "en": "hints: {count}"},
     "model": {"zh": "可以这样答", "en": "a good answer"},
@@ -144,12 +181,37 @@ WORDS: Words = {
         "zh": "{run}（录下的运行，重跑：`quizkit prove {question}`）",
         "en": "{run} (a recorded run; to run it: `quizkit prove {question}`)",
     },
+    "run_beside": {"zh": "另有实测", "en": "another run"},
+    "run_other": {
+        "zh": "另一组数（{at}）的录制运行测得 {run}",
+        "en": "a recorded run with other numbers ({at}) measured {run}",
+    },
+    "run_other_same": {
+        "zh": "；公式在那里也得 {wanted}",
+        "en": "; the formula gives {wanted} there",
+    },
+    "run_other_key": {
+        "zh": "；公式在那里得 {wanted}",
+        "en": "; the formula gives {wanted} there",
+    },
+    "run_again": {
+        "zh": "（重跑：`quizkit prove {question}`）",
+        "en": " (to run it: `quizkit prove {question}`)",
+    },
     "practice": {"zh": "接下来七天", "en": "Seven days of practice"},
     "practice_how": {
         "zh": "误区在先，再按丢的分排；每题隔几天再来一次。到时候 `quizkit study` 会先问这些。",
         "en": "Misconceptions first, then what cost most; each comes back once, some days later. `quizkit study` will ask these first.",
     },
     "day": {"zh": "第 {day} 天", "en": "Day {day}"},
+    "days_again": {
+        "zh": "第 {first} 到 {last} 天，再来一次",
+        "en": "Days {first} to {last}, once more",
+    },
+    "for_myth_at": {"zh": "误区，{step}踩到", "en": "misconception, shown at {step}"},
+    "for_asked_at": {"zh": "{step}没答好", "en": "went wrong at {step}"},
+    "for_practice_at": {"zh": "和{step}同一个点", "en": "the same point as {step}"},
+    "for_followup_at": {"zh": "{step}的追问", "en": "follows up on {step}"},
     "for_myth": {"zh": "误区", "en": "misconception"},
     "for_asked": {"zh": "面试里没答好", "en": "went wrong in the interview"},
     "for_practice": {"zh": "同一个点", "en": "the same point"},

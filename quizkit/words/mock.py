@@ -229,6 +229,10 @@ WORDS: Words = {
     "judge_none": {"zh": "一条都没有", "en": "none"},
     "points": {"zh": "{points} 分", "en": "{points} pt"},
     "your_words": {"zh": "你的回答", "en": "You said"},
+    "gathering": {
+        "zh": "正在整理评分，对照录下的运行…",
+        "en": "Making the scorecard, with the recorded runs beside it…",
+    },
     # Lists.
     "list_title": {"zh": "可选的模拟面试", "en": "Interviews"},
     "list_facts": {

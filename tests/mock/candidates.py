@@ -29,7 +29,8 @@ from quizkit.mock.desk import (
     Stop,
     Ticks,
 )
-from quizkit.mock.interview import Interview, begin
+from quizkit.mock.interview import Interview, Tells, begin
+from quizkit.mock.printed import printed
 from quizkit.mock.scorecard import Scorecard
 from quizkit.paths import QUESTIONS
 from quizkit.proof.code import code_of
@@ -112,6 +113,7 @@ def sit(
     lang: Lang = "en",
     pace: float = 0.9,
     session: str = SESSION,
+    tells: Tells = printed,
 ) -> tuple[Scorecard, list[str]]:
     """Hold the whole interview without ticks; the card, and the steps as they were met."""
     clock = HandClock()
@@ -119,7 +121,7 @@ def sit(
     with Diary(diary) as book:
         ledger = begin(script, book, desk, clock, lang, session=session)
         assert ledger is not None
-        interview = Interview(script, bank.questions, desk, ledger, shows=code_of)
+        interview = Interview(script, bank.questions, desk, ledger, shows=code_of, tells=tells)
         card = interview.run()
     assert card is not None
     return card, desk.met

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from card_room import held
 from room import FILES, HANG, TALK, Room
 
 from quizkit.bank.exhibits import place_of, sealed
-from quizkit.bank.model import Evidence, Exhibit
+from quizkit.bank.model import Evidence, Exhibit, Text
 from quizkit.diary import Diary
+from quizkit.mock.desk import Aside, Ticks
+from quizkit.mock.printed import Beyond
 
 
 @pytest.fixture(scope="session")
@@ -97,3 +100,19 @@ def talk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written = sealed(shown, [Exhibit("stacks", "rank 0 waits in recv")])
     place_of(folder, "pp/hang").write_text(written, encoding="utf-8")
     return folder
+
+
+@pytest.fixture
+def bad(room):
+    """An interview with a bit of everything that can go wrong."""
+    return held(
+        room,
+        (5, Aside("!")),
+        (150, "0.9"),
+        (10, room.picks("the bubble")),
+        (5, Aside("n ask for <b>p</b> first")),
+        (10, "Less activation memory, at the price of $5 and $6.\nAnd a smaller bubble."),
+        (10, room.picks("p")),
+        ticks=Ticks((0,), ()),
+        beyond=Beyond(room.questions, {"1f1b-cuts-bubble": Text("以为气泡更小", "Less bubble")}),
+    )

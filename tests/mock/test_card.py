@@ -5,54 +5,18 @@ import re
 from dataclasses import replace
 
 import pytest
+from card_room import drawn, held
 from rich.console import Console
 
 from quizkit.bank.model import Text
 from quizkit.export.card_html import card_html
 from quizkit.export.card_markdown import card_markdown
 from quizkit.mock.attempts import attempts
-from quizkit.mock.desk import Aside, Ticks
+from quizkit.mock.desk import Ticks
 from quizkit.mock.first_words import first_words
-from quizkit.mock.printed import Beyond, printed
 from quizkit.mock.readback import read_card, written
 from quizkit.mock.sitting import sittings
 from quizkit.ui.mock.history_screen import history_screen
-from quizkit.ui.mock.scorecard_screen import scorecard_screen
-from quizkit.words import Lang
-
-
-def held(room, *steps, ticks=None, beyond=None):
-    desk = room.desk(*steps)
-    desk.judgements = [ticks] if ticks else []
-    interview = room.begin(desk)
-    interview._tells = lambda card: printed(card, beyond or Beyond(room.questions))
-    assert interview.run() is not None
-    card = read_card(json.loads(json.dumps(interview.sitting.card)))
-    assert card is not None
-    return card
-
-
-def drawn(card, lang: Lang = "en", width=80, plain=True):
-    console = Console(width=width, color_system=None, force_terminal=False)
-    with console.capture() as shown:
-        console.print(scorecard_screen(card, lang, plain))
-    return shown.get()
-
-
-@pytest.fixture
-def bad(room):
-    """An interview with a bit of everything that can go wrong."""
-    return held(
-        room,
-        (5, Aside("!")),
-        (150, "0.9"),
-        (10, room.picks("the bubble")),
-        (5, Aside("n ask for <b>p</b> first")),
-        (10, "Less activation memory, at the price of $5 and $6.\nAnd a smaller bubble."),
-        (10, room.picks("p")),
-        ticks=Ticks((0,), ()),
-        beyond=Beyond(room.questions, {"1f1b-cuts-bubble": Text("以为气泡更小", "Less bubble")}),
-    )
 
 
 def test_a_card_is_read_back_as_it_was_written(bad):
@@ -91,7 +55,7 @@ def test_steps_have_names_in_words_and_evidence_says_why(bad):
     answered = re.search(r"answered 0\.9; the key is 0\.\d+", text)
     assert answered
     # No slug but of the questions to practise and the demos to run.
-    before = text.partition("Seven days")[0]
+    before = text.partition("Dimensions")[2].partition("Seven days")[0]
     assert "bubble-again" not in before
     assert "pp/" not in before
 

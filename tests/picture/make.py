@@ -1,11 +1,12 @@
 """Makes the README's pictures from real sessions on a real pseudo-terminal.
 
-python tests/picture/make.py tests/picture/study.svg tests/picture/watch.svg
+python tests/picture/make.py tests/picture/study.svg tests/picture/watch.svg tests/picture/card.svg
 
 Nothing is drawn by hand: what stands on the terminal is written as SVG, cell by cell. For study.svg
 a question is answered and its proof is run; so that it fits a first screen only the question, the
 answers and the numbers are shown, and a row of dots stands for what is left out. For watch.svg a
-demo's timeline is played and stopped on its way.
+demo's timeline is played and stopped on its way. For card.svg the middling candidate's sheet of
+answers sits through an interview, and the first page of the scorecard is shown.
 """
 
 import contextlib
@@ -20,11 +21,17 @@ from pathlib import Path
 
 import pexpect
 import pyte
+import yaml
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "mock"))
+
+from candidates import script_of, sit
 
 from quizkit.bank.entry import entry
 from quizkit.bank.functions import Number
 from quizkit.bank.model import Question
 from quizkit.bank.reader import Bank
+from quizkit.cli.mock_card import teller
 from quizkit.paths import QUESTIONS
 from quizkit.tutor.asked import ask
 from quizkit.tutor.lineup import Lineup
@@ -32,6 +39,8 @@ from quizkit.tutor.queue import Queue
 
 ROOT = Path(__file__).parents[2]
 COLUMNS, LINES = 80, 110
+CARD_COLUMNS, CARD_LINES = 100, 30
+SHEETS = ROOT / "tests" / "mock" / "sheets"
 CELL, LINE = 8.4, 18.0
 COLOURS = {
     "default": "#d8dee9",
@@ -68,16 +77,16 @@ def _drawn(question: Question, seed: int) -> Mapping[str, Number]:
 class Terminal:
     """A quizkit command on a pseudo-terminal of its own, until the context ends."""
 
-    def __init__(self, command: str, lines: int, home: str) -> None:
-        self.screen = pyte.Screen(COLUMNS, lines)
+    def __init__(self, command: str, lines: int, home: str, columns: int = COLUMNS) -> None:
+        self.screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self.screen)
         # Tests in several workers say LINES=24 to all they start.
-        size = {"LINES": str(lines), "COLUMNS": str(COLUMNS), "LANG": "C.UTF-8"}
+        size = {"LINES": str(lines), "COLUMNS": str(columns), "LANG": "C.UTF-8"}
         self._child = pexpect.spawn(
             sys.executable,
             ["-m", "quizkit", *command.split()],
             cwd=str(ROOT),
-            dimensions=(lines, COLUMNS),
+            dimensions=(lines, columns),
             env=os.environ | size | {"QUIZKIT_HOME": home, "TERM": "xterm-256color"},
             timeout=30,
         )
@@ -146,12 +155,29 @@ def watch() -> str:
     return kept
 
 
+def card() -> str:
+    """Hold an interview with the middling candidate's answers; the scorecard's first page."""
+    script = script_of("parallel-strategy")
+    shelf = Bank.load(QUESTIONS, script.topics())
+    sheet = SHEETS / f"{script.slug}.en.middling.yaml"
+    answers = yaml.safe_load(sheet.read_text(encoding="utf-8"))["answers"]
+    with tempfile.TemporaryDirectory() as home:
+        diary = Path(home) / "diary.sqlite3"
+        sit(script, shelf, diary, answers, tells=teller(shelf))
+        desk = Terminal("mock --card --lang en", CARD_LINES, home, CARD_COLUMNS)
+        desk.until("any key goes back")
+        desk.settle()
+        kept = svg(desk.screen, [*range(_used(desk.screen))], "quizkit mock: a scorecard")
+        desk.close()
+    return kept
+
+
 def _used(screen: pyte.Screen) -> int:
     """Rows down to the last with something in it."""
     return 1 + max(row for row, line in enumerate(screen.display) if line.strip())
 
 
-PICTURES = {"study.svg": study, "watch.svg": watch}
+PICTURES = {"study.svg": study, "watch.svg": watch, "card.svg": card}
 
 
 def shown(lines: list[str]) -> list[int]:
@@ -167,7 +193,7 @@ def shown(lines: list[str]) -> list[int]:
 
 def svg(screen: pyte.Screen, rows: list[int], title: str) -> str:
     """These rows of a screen as one picture; runs of equal style become one text each."""
-    width, height = COLUMNS * CELL + 24, len(rows) * LINE + 24
+    width, height = screen.columns * CELL + 24, len(rows) * LINE + 24
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}"'
         f' font-family="{escape(FONTS)}" font-size="14" role="img" aria-label="{title}">',
@@ -178,7 +204,7 @@ def svg(screen: pyte.Screen, rows: list[int], title: str) -> str:
             y = 12 + (row + 0.75) * LINE
             parts.append(f'<text x="12" y="{y:g}" fill="{COLOURS["black"]}">· · ·</text>')
             continue
-        cells = [(column, screen.buffer[source][column]) for column in range(COLUMNS)]
+        cells = [(column, screen.buffer[source][column]) for column in range(screen.columns)]
         styles = itertools.groupby(cells, key=lambda cell: (cell[1].fg, cell[1].bg, cell[1].bold))
         for (colour, ground, bold), group in styles:
             run = list(group)

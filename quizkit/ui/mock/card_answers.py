@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from rich.text import Text
-
 from quizkit.bank import model
-from quizkit.mock.kept_card import KeptAnswer
+from quizkit.bank.script import BEST
+from quizkit.mock.first_words import cut
+from quizkit.mock.kept_card import KeptAnswer, KeptRun
 from quizkit.mock.timer import lasted
 from quizkit.ui.mock.card_parts import Reply, ReplyRow, Tone
-from quizkit.ui.screens.parts import short
 from quizkit.words import Lang, say
 
 _SIGN = re.compile(r"[\\`*$\[\]<>]")
@@ -19,7 +18,7 @@ _GIST = 120  # columns of an answer's words where they are only evidence
 
 def answer_name(answer: KeptAnswer, lang: Lang, columns: int = _TITLE) -> str:
     """Return the name of a step: its number, and how its question begins."""
-    title = short(Text(answer.title[lang] or answer.station), columns).plain
+    title = cut(answer.title[lang] or answer.station, columns)
     if not answer.number:
         return title
     number = answer_number(answer, lang)
@@ -34,10 +33,29 @@ def answer_number(answer: KeptAnswer, lang: Lang) -> str:
 
 def gist(answer: KeptAnswer, lang: Lang) -> Iterator[str]:
     """Yield what decided about an answer, the rest counted: all of it is told further down."""
+    if only_hints(answer):
+        yield _hint_cost(answer, "card.only_hint", lang)
+        return
     if answer.expected is not None and not answer.missed and not answer.hit:
         pair = {"given": _brief(answer.yours[lang]), "wanted": _brief(answer.expected[lang])}
         yield say("card.gist_right" if answer.right else "card.gist_wrong", lang, **pair)
-        return
+    else:
+        yield from _points(answer, lang)
+    if answer.hints and answer.worth > answer.score:
+        yield _hint_cost(answer, "card.hint_too", lang)
+
+
+def only_hints(answer: KeptAnswer) -> bool:
+    """Tell whether an answer was right and lost only by its hints."""
+    return answer.worth >= 1 and answer.hints > 0
+
+
+def _hint_cost(answer: KeptAnswer, key: str, lang: Lang) -> str:
+    cost = f"{BEST * (answer.worth - answer.score):.3g}"
+    return say(key if answer.hints == 1 else f"{key}s", lang, cost=cost, count=answer.hints)
+
+
+def _points(answer: KeptAnswer, lang: Lang) -> Iterator[str]:
     yield from (say("card.gist_said", lang, says=each[lang]) for each in answer.said)
     if answer.missed:
         told = {"says": answer.missed[0][lang], "count": len(answer.missed)}
@@ -99,10 +117,21 @@ def _rows(answer: KeptAnswer, lang: Lang) -> Iterator[ReplyRow]:
     yield from _listed(label("said"), answer.said, "bad", lang)
     if answer.run:
         agrees: Tone = "" if answer.run.agrees is None else "good" if answer.run.agrees else "bad"
-        told = say("card.run_recorded", lang, run=answer.run.run[lang], question=answer.question)
-        yield ReplyRow(label("run_says"), told, agrees)
+        told = _run(answer.run, answer.question, lang)
+        yield ReplyRow(label("run_beside" if answer.run.at else "run_says"), told, agrees)
     if answer.model:
         yield ReplyRow(label("model"), answer.model[lang], "dim")
+
+
+def _run(run: KeptRun, question: str, lang: Lang) -> str:
+    """Tell what a recorded run measured; of other numbers it says so, and what the key is there."""
+    if not run.at:
+        return say("card.run_recorded", lang, run=run.run[lang], question=question)
+    told = say("card.run_other", lang, at=run.at, run=run.run[lang])
+    if run.key:
+        key = "card.run_other_same" if run.agrees is not None else "card.run_other_key"
+        told += say(key, lang, wanted=run.key[lang])
+    return told + say("card.run_again", lang, question=question)
 
 
 def _listed(label: str, texts: Sequence[model.Text], tone: Tone, lang: Lang) -> Iterator[ReplyRow]:
@@ -111,4 +140,4 @@ def _listed(label: str, texts: Sequence[model.Text], tone: Tone, lang: Lang) -> 
 
 def _brief(text: str) -> str:
     """Return somebody's words in one line, cut to a few; nothing in them is markup."""
-    return _SIGN.sub(r"\\\g<0>", short(Text(text), _GIST).plain)
+    return _SIGN.sub(r"\\\g<0>", cut(text, _GIST))

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from quizkit.mock.kept_card import KeptAnswer, KeptCard, KeptDimension
+from quizkit.mock.kept_card import KeptAnswer, KeptCard, KeptDimension, PracticeTask
 from quizkit.mock.scorecard import VETO_CAP
 from quizkit.mock.timer import lasted
-from quizkit.ui.mock.card_answers import answer_name, answer_number, card_reply, gist
+from quizkit.ui.mock.card_answers import answer_name, answer_number, card_reply, gist, only_hints
 from quizkit.ui.mock.card_parts import Bullet, CardPart, CardSection, Meter, Remark, Tone
 from quizkit.ui.screens.parts import bracketed, colon
 from quizkit.words import Lang, listed, say
@@ -16,6 +16,7 @@ def card_page(card: KeptCard, lang: Lang) -> Sequence[CardSection]:
     title = f"{say('card.card', lang)}{colon(lang)}{card.title[lang]}"
     every = [
         CardSection(title, [*_head(card, lang)]),
+        _section("next", _next(card, lang), lang),
         _section("dimensions", _dimensions(card, lang), lang),
         _section("false", _false(card, lang), lang),
         _section("myths", _myths(card, lang), lang),
@@ -57,7 +58,39 @@ def _head(card: KeptCard, lang: Lang) -> Iterator[CardPart]:
             for each in short
         ]  # fmt: skip
         yield Remark(say("card.below", lang, dimensions=listed(told, lang)), "bad")
-    yield Remark(say("card.taken", lang, date=card.at[:10], level=card.level), "dim")
+    yield Remark(card.at[:10], "dim")
+
+
+_NAMED = 32  # columns of a question's name where a line has more to say
+
+
+def _next(card: KeptCard, lang: Lang) -> Iterator[CardPart]:
+    """Yield what to do next, three lines at most."""
+    needed = card.pass_mark.get("overall", 0.0)
+    lossy = [each for each in card.dimensions if each.score < card.best and each.evidence]
+    if lossy:
+        # What fails comes first; with no mark of its own a dimension is held against the overall's.
+        below = [each for each in lossy if _low(each)] or lossy
+        weak = min(below, key=lambda each: each.score - (each.needed or needed))
+        part = max(weak.evidence, key=lambda part: part.share * (1 - part.score))
+        answer = card.step(part.station)
+        key = "card.next_overall" if weak.needed is None else "card.mark_overall"
+        mark = say(key, lang, mark=f"{weak.needed or needed:g}")
+        name = answer_name(answer, lang, _NAMED) if answer else part.station
+        told = {"dimension": say(f"card.{weak.name}", lang), "score": f"{weak.score:.2f}"}
+        yield Bullet(say("card.next_weak", lang, mark=mark, name=name, **told), "strong")
+    tasks = [each for day in card.practice for each in day.questions]
+    first = next((each for each in tasks if each.myth), None)
+    if first:
+        answer = card.step(first.step)
+        number = answer_number(answer, lang) if answer else first.step
+        shown = say("card.next_shown", lang, number=number)
+        where = ("，" if lang == "zh" else ", ").join([f"`{first.question}`", shown])
+        myth = card.beliefs[first.myth][lang] if first.myth in card.beliefs else first.myth
+        yield Bullet(say("card.next_myth", lang, myth=myth, where=where), "strong")
+    if card.practice:
+        day, date = card.practice[0].day, card.at[:10]
+        yield Bullet(say("card.next_day", lang, day=day, date=date), "strong")
 
 
 def _low(dimension: KeptDimension) -> bool:
@@ -103,7 +136,9 @@ def _evidence(
             continue
         told = {"score": f"{part.score:.0%}", "share": f"{part.share / shares:.0%}"}
         head = say("card.evidence", lang, name=answer_name(answer, lang), **told)
-        yield Bullet(head, "", () if answer.station in told_of else tuple(gist(answer, lang)))
+        # That only a hint was lost is short, and said wherever the answer stands.
+        again = answer.station in told_of and not only_hints(answer)
+        yield Bullet(head, "", () if again else tuple(gist(answer, lang)))
         told_of.add(answer.station)
     for kind, those in plain.items():
         if those:
@@ -119,7 +154,7 @@ def _plain(answer: KeptAnswer) -> str:
         return "unreached"
     if answer.given is None:
         return "silent"
-    return "full" if answer.worth >= 1 and answer.judge == "key" and not answer.hints else ""
+    return "full" if answer.worth >= 1 and not answer.hints and not answer.said else ""
 
 
 def _false(card: KeptCard, lang: Lang) -> Iterator[CardPart]:
@@ -166,9 +201,17 @@ def _help(card: KeptCard, lang: Lang) -> Iterator[CardPart]:
     if card.facts:
         names = tuple(f"{each.asks[lang]}{colon(lang)}{each.answer[lang]}" for each in asked)
         yield Bullet(say("card.facts", lang, count=len(asked), of=len(card.facts)), "", names)
-    missed = [each.name[lang] for each in card.looks if not each.seen]
-    if missed:
-        yield Bullet(say("card.looks_missed", lang), "weak", tuple(missed))
+    closed = [each for each in card.looks if not each.seen]
+    turned = tuple(
+        say("card.look_missed", lang, name=each.name[lang], number=answer_number(answer, lang))
+        for each in closed
+        if (answer := card.step(each.missed))
+    )
+    if turned:
+        yield Bullet(say("card.looks_missed", lang), "weak", turned)
+    # The others may have been of no use, and who left them alone was right to.
+    if len(closed) > len(turned):
+        yield Bullet(say("card.looks_left", lang, count=len(closed) - len(turned)))
     missed = [each.asks[lang] for each in card.facts if not each.asked]
     if missed:
         told = ("；" if lang == "zh" else "; ").join(missed)
@@ -221,29 +264,39 @@ def _time(card: KeptCard, lang: Lang) -> Iterator[CardPart]:
 
 
 def _calibration(card: KeptCard, lang: Lang) -> Iterator[CardPart]:
-    found = card.calibration
-    if found.sure_right or found.sure_wrong:
-        sure = found.sure_right + found.sure_wrong
-        tone = "bad" if found.sure_wrong else "good"
-        told = say("card.sure", lang, count=sure, right=found.sure_right, wrong=found.sure_wrong)
-        wrong = tuple(
-            answer_name(each, lang)
-            for each in card.answers
-            if each.sure and each.given is not None and not each.right
-        )
-        yield Bullet(told, tone, wrong)
-        others = found.unsaid_right + found.unsaid_wrong
-        told = {"count": others, "right": found.unsaid_right, "wrong": found.unsaid_wrong}
-        yield Bullet(say("card.unsaid", lang, **told))
+    answered = [each for each in card.answers if each.given is not None]
+    if not any(each.sure for each in answered):
+        return
+    yield Remark(say("card.exact_only", lang), "dim")
+    for key, sure in (("card.sure", True), ("card.unsaid", False)):
+        those = [each for each in answered if each.judge == "key" and each.sure is sure]
+        wrong = [each for each in those if not each.right]
+        if those:
+            told = {"count": len(those), "right": len(those) - len(wrong), "wrong": len(wrong)}
+            tone: Tone = ("bad" if wrong else "good") if sure else ""
+            names = tuple(answer_name(each, lang) for each in wrong)
+            yield Bullet(say(key, lang, **told), tone, names)
+    free = [each for each in answered if each.judge != "key" and each.sure]
+    if free:
+        names = [
+            answer_name(each, lang) + bracketed([f"{each.score:.0%}"], lang).rstrip()
+            for each in free
+        ]
+        yield Bullet(say("card.sure_free", lang, names=listed(names, lang)), "dim")
 
 
 def _practice(card: KeptCard, lang: Lang) -> Iterator[CardPart]:
     if card.practice:
         yield Remark(say("card.practice_how", lang))
-    for day in card.practice:
+    days = [*card.practice]
+    ends = len(days)
+    while ends and all(each.again for each in days[ends - 1].questions):
+        ends -= 1
+    if len(days) - ends < 2:  # one day needs no summing up
+        ends = len(days)
+    for day in days[:ends]:
         tasks = [
-            f"`{each.question}` {each.title[lang]}"
-            + bracketed([say(f"card.for_{each.why}", lang)], lang)
+            f"`{each.question}` {each.title[lang]}" + bracketed([_why(card, each, lang)], lang)
             for each in day.questions
             if not each.again
         ]
@@ -251,3 +304,20 @@ def _practice(card: KeptCard, lang: Lang) -> Iterator[CardPart]:
         if again:
             tasks.append(f"{say('card.again', lang)}{colon(lang)}{listed(again, lang)}")
         yield Bullet(say("card.day", lang, day=day.day), "strong", tuple(tasks))
+    if days[ends:]:
+        span = say("card.days_again", lang, first=days[ends].day, last=days[-1].day)
+        told = [
+            say("card.day", lang, day=day.day)
+            + "  "
+            + " · ".join(f"`{each.question}`" for each in day.questions)
+            for day in days[ends:]
+        ]
+        yield Bullet(span, "strong", tuple(told))
+
+
+def _why(card: KeptCard, task: PracticeTask, lang: Lang) -> str:
+    """Return why a question is practised, and for which step; an older card knows no step."""
+    step = card.step(task.step)
+    if step is None:
+        return say(f"card.for_{task.why}", lang)
+    return say(f"card.for_{task.why}_at", lang, step=answer_number(step, lang))

@@ -53,7 +53,7 @@ class MockDesk:
         return self._hand.attended
 
     def busy(self, text: str) -> AbstractContextManager[object]:
-        """Held while another program has the diary locked."""
+        """Held while something else has to end first."""
         return self._hand.busy(text)
 
     def open(self, opening: Opening) -> bool:

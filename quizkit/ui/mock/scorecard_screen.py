@@ -9,10 +9,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from quizkit.mock.first_words import cut
 from quizkit.mock.kept_card import KeptCard
 from quizkit.ui.mock.card_page import card_page
 from quizkit.ui.mock.card_parts import Bullet, CardPart, Meter, Remark, Reply, ReplyRow, Tone
-from quizkit.ui.screens.parts import RIGHT, WRONG, below, rule, section, short
+from quizkit.ui.screens.parts import RIGHT, WRONG, below, rule, section
 from quizkit.ui.text.inline import inline
 from quizkit.ui.text.markup import prose
 from quizkit.words import Lang
@@ -85,7 +86,7 @@ class _Bar:
         if bar < _LEAST:
             yield Text(meter.label, overflow="fold")
             names, bar = 0, min(_BAR, max(_LEAST, width - self._told - 4))
-        name = short(Text(meter.label), names).plain if names else ""
+        name = cut(meter.label, names) if names else ""
         line = Text(f"{name}{' ' * (names - cell_len(name))}  ", overflow="fold")
         line.append_text(_picture(meter, bar)).append("  ")
         yield line.append(meter.told, _STYLES[meter.tone])
