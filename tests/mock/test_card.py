@@ -75,7 +75,7 @@ def test_a_veto_that_stands_caps_and_is_told(room):
     )
     text = drawn(card, width=120)
     assert "Said, and not taken back: the bubble shrinks" in text
-    assert "the overall stops at 2" in text
+    assert "the overall is capped at 2" in text
 
 
 def test_how_sure_one_was_is_held_against_what_came(bad):
