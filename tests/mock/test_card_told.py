@@ -109,7 +109,7 @@ def test_a_right_answer_stands_in_no_list_of_losses(room):
     card = held(room, *steps, ticks=Ticks((0, 1), ()))
     text = flat(card)
     assert "Q2. Why 1F1B?: 100%" not in text
-    assert "Q1, Q2" in text.partition("Wholly right")[2]
+    assert "Q1, Q2" in text.partition("Fully right")[2]
 
 
 # How sure one was
@@ -127,7 +127,7 @@ def test_of_the_others_the_wrong_ones_are_named_and_free_answers_left_out(room):
     assert [each.right for each in card.answers if each.station == "why"] == [True]
     assert (card.calibration.unsaid_right, card.calibration.unsaid_wrong) == (0, 1)
     text = flat(card).partition("How sure")[2].partition("Answer by")[0]
-    assert "The others: 1, right 0, wrong 1 Q3. What does the bubble depend on?" in text
+    assert "Other answers: 1 (0 right, 1 wrong) Q3. What does the bubble depend on?" in text
 
 
 def test_a_free_answer_one_was_sure_of_is_told_apart(room):
@@ -175,7 +175,7 @@ def test_days_that_only_repeat_say_so_once(bad):
     days = [PracticeDay(day=1, questions=tuple(tasks))]
     days += [PracticeDay(day=n + 2, questions=(each,)) for n, each in enumerate(again)]
     text = flat(replace(bad, practice=tuple(days))).partition("Seven days")[2]
-    assert text.count("once more") == 2  # in how it is made, and at the days
+    assert text.count("once more") == 1
     assert "Days 2 to 5, once more" in text
     assert "(the same point as Q2)" in text
 
