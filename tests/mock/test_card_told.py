@@ -147,7 +147,10 @@ def test_a_run_of_other_numbers_is_said_to_be_one(bad):
     )  # fmt: skip
     first, *rest = bad.answers
     card = replace(bad, answers=(replace(first, run=run), *rest))
-    said = "another run a recorded run with other numbers (n=4, t=6) measured 1.25; the formula gives 1.25 there"
+    said = (
+        "another run a recorded run with other numbers (n=4, t=6) measured 1.25; "
+        "the formula gives 1.25 there"
+    )
     assert said in flat(card, width=200)
     assert "另一组数（n=4, t=6）的录制运行测得 1.25；公式在那里也得 1.25" in flat(card, "zh", 200)
     away = replace(run, agrees=None, key=Text("1.5", "1.5"))
