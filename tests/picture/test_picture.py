@@ -1,4 +1,4 @@
-"""The README's pictures are what sessions of today look like, but for dates and seconds."""
+"""The README's pictures are what sessions of today look like, but for dates, times and lengths."""
 
 import re
 from html import unescape
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.demo
 
 def said(picture: str) -> list[str]:
     texts = (unescape(text).strip() for text in re.findall(r"<text [^>]*>([^<]*)</text>", picture))
-    masked = (re.sub(r"\d{4}-\d\d-\d\d|\d+\.\d+ s\b", "~", text) for text in texts)
+    masked = (re.sub(r"\d{4}-\d\d-\d\d|\d+\.\d+ s\b|\(\d+ lines", "~", text) for text in texts)
     # How the device is called depends on the machine the picture is made on.
     return [re.sub(r"ranks, .*", "ranks", text) for text in masked]
 
