@@ -185,8 +185,8 @@ WORDS: Words = {
     },
     "reply": {"zh": "面试官：{text}", "en": "The interviewer: {text}"},
     "ask_by_number": {
-        "zh": "要看记录就说编号，1 到 {last}；别的你自己假设，把假设讲清楚就行。",
-        "en": "A record is opened by its number, 1 to {last}. Assume what you need, and say what you assume.",
+        "zh": "这个你自己假设，把假设讲清楚就行；要看记录就说编号，1 到 {last}。",
+        "en": "Assume what you need, and say what you assume. Records go by their number, 1 to {last}.",
     },
     "nothing_said": {"zh": "什么也没说。", "en": "Nothing was said."},
     "left": {
