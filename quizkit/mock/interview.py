@@ -211,7 +211,7 @@ class Interview:
             text = "\n".join(facts[number].answer[lang] for number in numbers)
             self.message = _said("reply", text=text)
         elif not numbers and not wanted:
-            self.message = _said("ask_by_number", last=len(looks)) if looks else _said("no_fact")
+            self.message = _said("no_fact")
 
     def _look(self, look: Look) -> None:
         if look.seconds and look.id not in self.sitting.looks:

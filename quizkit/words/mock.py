@@ -184,10 +184,6 @@ WORDS: Words = {
         "en": "Assume what you need, and say what you assume.",
     },
     "reply": {"zh": "面试官：{text}", "en": "The interviewer: {text}"},
-    "ask_by_number": {
-        "zh": "这个你自己假设，把假设讲清楚就行；要看记录就说编号，1 到 {last}。",
-        "en": "Assume what you need, and say what you assume. Records go by their number, 1 to {last}.",
-    },
     "nothing_said": {"zh": "什么也没说。", "en": "Nothing was said."},
     "left": {
         "zh": "先到这里，答过的和正在写的都已存盘。接着面：quizkit mock --resume",

@@ -269,5 +269,5 @@ def test_a_record_is_had_in_words_and_what_costs_nothing_lies_there(room):
     room.begin(desk).run()
     shown = [[seen.exhibit is not None for seen in moment.talk.looks] for moment in desk.moments]
     assert shown[1:] == [[False, True], [False, True], [True, True], [True, True]]
-    assert desk.moments[2].message == ("mock.ask_by_number", {"last": 2})
+    assert desk.moments[2].message == ("mock.no_fact", {})
     assert desk.moments[-1].timer.left() == 20 * 60 - 25 - 30
