@@ -15,7 +15,7 @@ from quizkit.bank.build import Builder, unknown
 from quizkit.bank.formula import Formula, FormulaError, unknown_names
 from quizkit.bank.functions import Value
 from quizkit.bank.language import language_problems
-from quizkit.bank.model import Bug, Choice, Essay, Numeric, Problem, Question, Term, Veto
+from quizkit.bank.model import Bug, Choice, Essay, Numeric, Problem, Question, Term
 from quizkit.bank.nodes import compose
 from quizkit.bank.reader import Bank, files_of, shelves
 from quizkit.bank.retired import no_question
@@ -166,17 +166,14 @@ def _files(folder: Path, problems: list[Problem]) -> list[Path]:
 
 def _myths(script: Script, bank: Bank) -> Iterator[Rule]:
     for place, station in script.placed():
-        named = [(f"vetoes.{n}", v.myth) for n, v in enumerate(_vetoes(station))]
+        vetoes = station.essay.vetoes if station.essay else ()
+        named = [(f"vetoes.{n}", veto.myth) for n, veto in enumerate(vetoes)]
         traps = station.estimate.traps if station.estimate else ()
         named += [(f"traps.{n}", trap.myth) for n, trap in enumerate(traps)]
         for where, myth in named:
             if myth and myth not in bank.myths:
                 own = "essay" if station.essay else "estimate"
                 yield f"{place}.{own}.{where}.myth", unknown("myth", myth, bank.myths)
-
-
-def _vetoes(station: Station) -> tuple[Veto, ...]:
-    return station.essay.vetoes if station.essay else ()
 
 
 def _broken_rules(script: Script) -> Iterator[Rule]:
@@ -191,10 +188,10 @@ def _broken_rules(script: Script) -> Iterator[Rule]:
     wanted = sum(longest(station) for station in script.stations)
     if wanted > script.minutes * 60:
         yield "minutes", f"the longest way takes {wanted} s, the clock has {script.minutes * 60} s"
+    stations = [station.id for station in script.stations]
     for index, fact in enumerate(script.facts):
         if not fact.keywords:
             yield f"facts.{index}", "has no keywords, so no question can bring it out"
-        stations = [station.id for station in script.stations]
         for name in fact.about:
             if name not in stations:
                 yield f"facts.{index}.about", unknown("station", name, stations)

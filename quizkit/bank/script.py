@@ -7,7 +7,7 @@ no loop, and no step is put twice.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from quizkit.bank.formula import Formula
 from quizkit.bank.functions import Number
@@ -257,55 +257,35 @@ class Script:
 
     def question(self, station: Station, questions: Mapping[str, Question]) -> Question:
         """Return what the station asks: a question of the bank, or its own."""
-        match station.own:
-            case None:
-                return questions[str(station.ask)]
-            case InlineEssay() as essay:
+        own = station.own
+        if own is None:
+            return questions[str(station.ask)]
+        common: dict[str, Any] = {
+            "id": f"{FOLDER}/{self.slug}/{station.id}",
+            "file": self.file,
+            "digest": self.digest,
+            "lines": self.lines,
+            "level": self.level,
+            "prompt": own.prompt,
+            "hints": station.hints,
+            "explain": own.explain,
+            "sources": own.sources,
+        }
+        match own:
+            case InlineEssay():
                 return Essay(
-                    id=f"{FOLDER}/{self.slug}/{station.id}",
-                    file=self.file,
-                    digest=self.digest,
-                    lines=self.lines,
-                    kind="essay",
-                    level=self.level,
-                    prompt=essay.prompt,
-                    hints=station.hints,
-                    rubric=essay.rubric,
-                    vetoes=essay.vetoes,
-                    explain=essay.explain,
-                    say=essay.say,
-                    sources=essay.sources,
+                    kind="essay", **common, rubric=own.rubric, vetoes=own.vetoes, say=own.say
                 )
-            case Estimate() as estimate:
+            case Estimate():
                 return Numeric(
-                    id=f"{FOLDER}/{self.slug}/{station.id}",
-                    file=self.file,
-                    digest=self.digest,
-                    lines=self.lines,
                     kind="numeric",
-                    level=self.level,
-                    prompt=estimate.prompt,
-                    hints=station.hints,
-                    answer=estimate.answer,
-                    params=estimate.params,
-                    where=estimate.where,
-                    unit=estimate.unit,
-                    within=estimate.within,
-                    traps=estimate.traps,
-                    explain=estimate.explain,
-                    sources=estimate.sources,
+                    **common,
+                    answer=own.answer,
+                    params=own.params,
+                    where=own.where,
+                    unit=own.unit,
+                    within=own.within,
+                    traps=own.traps,
                 )
-            case Write() as write:
-                return WrittenTask(
-                    id=f"{FOLDER}/{self.slug}/{station.id}",
-                    file=self.file,
-                    digest=self.digest,
-                    lines=self.lines,
-                    kind="written",
-                    level=self.level,
-                    prompt=write.prompt,
-                    hints=station.hints,
-                    write=write,
-                    explain=write.explain,
-                    sources=write.sources,
-                )
+            case Write():
+                return WrittenTask(kind="written", **common, write=own)
