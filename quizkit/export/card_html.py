@@ -6,6 +6,7 @@ from itertools import groupby
 
 from quizkit.export.web import html, line, typed
 from quizkit.mock.kept_card import KeptCard
+from quizkit.ui.html_page import html_page
 from quizkit.ui.mock.card_page import card_page
 from quizkit.ui.mock.card_parts import Bullet, CardPart, Meter, Remark, Reply, ReplyRow
 from quizkit.words import Lang
@@ -76,14 +77,7 @@ def card_html(card: KeptCard, lang: Lang) -> str:
     for each in others:
         body += [f'<section class="part">\n<h2>{escape(each.title)}</h2>', *_parts(each.parts)]
         body.append("</section>")
-    tongue = "zh-CN" if lang == "zh" else "en"
-    return (
-        f'<!doctype html>\n<html lang="{tongue}">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(first.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body>\n</html>\n"
-    )
+    return html_page(first.title, _STYLE, body, lang)
 
 
 def _parts(parts: Sequence[CardPart]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from html import escape
 from itertools import groupby
 
 from quizkit.tutor.tally import Tally
+from quizkit.ui.html_page import html_page
 from quizkit.ui.screens.sections import Bars, Item, Part, Section, Table, share
 from quizkit.words import Lang, say
 
@@ -42,14 +43,7 @@ def stats_html(page: Sequence[Section], lang: Lang) -> str:
     body = [f"<h1>{escape(first.title)}</h1>", *_parts(first.parts, lang)]
     for each in others:
         body += [f"<h2>{escape(each.title)}</h2>", *_parts(each.parts, lang)]
-    tongue = "zh-CN" if lang == "zh" else "en"
-    return (
-        f'<!doctype html>\n<html lang="{tongue}">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(first.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body>\n</html>\n"
-    )
+    return html_page(first.title, _STYLE, body, lang)
 
 
 def _parts(parts: Iterable[Part], lang: Lang) -> Iterable[str]:
