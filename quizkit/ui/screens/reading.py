@@ -21,8 +21,7 @@ from quizkit.bank.model import (
     Text,
     Trace,
 )
-from quizkit.lab.catalogue import find
-from quizkit.lab.excerpt import excerpt
+from quizkit.proof.code import code_of
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import Asked, ask
 from quizkit.tutor.stem import stem
@@ -114,10 +113,10 @@ def _key(asked: Asked, lang: Lang, plain: bool) -> Iterable[RenderableType]:
             answers = [gap.answer[lang] for gap in question.gaps.values()]
             yield _answer(" · ".join(f"[{n}] {each}" for n, each in enumerate(answers, 1)), lang)
         case Trace():
-            yield _code(question, question.function, plain)
+            yield _code(question, plain)
             yield _answer(str(question.answer), lang)
         case Bug():
-            yield _code(question, question.function, plain)
+            yield _code(question, plain)
             yield from _rubric(question.reasons, lang, plain)
         case Essay():
             yield from _rubric(question.rubric, lang, plain)
@@ -138,10 +137,10 @@ def slipped(formula: Formula, asked: Asked, lang: Lang) -> str:
         return str(formula)
 
 
-def _code(question: Question, function: str, plain: bool) -> RenderableType:
+def _code(question: Question, plain: bool) -> RenderableType:
     """The function shown; what a planted break changed is marked."""
-    assert question.proof is not None
-    shown = excerpt(find(question.proof.demo), function, question.proof.broken)
+    shown = code_of(question)
+    assert shown is not None
     return listing(shown.lines, dict.fromkeys(shown.changed, ("<", "bold")), plain)
 
 
