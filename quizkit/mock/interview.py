@@ -214,7 +214,7 @@ class Interview:
             self.message = _said("no_fact")
 
     def _look(self, look: Look) -> None:
-        if look.seconds and look.id not in self.sitting.looks:
+        if not self.sitting.saw(look):
             self.ledger.look(look)
 
     def _looks(self, station: Station, asked: Asked) -> tuple[Look, ...]:
@@ -224,7 +224,6 @@ class Interview:
     def _talk(self, station: Station, asked: Asked) -> Talk:
         lang, sitting = self.sitting.lang, self.sitting
         facts = self.script.facts_at(self.script.main(station))
-        seen = sitting.looks
         hints = asked.question.hints[: sitting.hints.get(station.id, 0)]
         return Talk(
             hints=tuple(asked.fill(hint, lang) for hint in hints),
@@ -233,7 +232,7 @@ class Interview:
                 Seen(
                     look,
                     look.seconds * sitting.scale,
-                    look.exhibit(self._questions) if look.id in seen or not look.seconds else None,
+                    look.exhibit(self._questions) if sitting.saw(look) else None,
                 )
                 for look in self._looks(station, asked)
             ),
@@ -247,7 +246,7 @@ class Interview:
 
     def _beside(self, station: Station) -> Beside:
         sitting = self.sitting
-        seen = tuple(look.id in sitting.looks for look in self.script.looks(station))
+        seen = tuple(map(sitting.saw, self.script.looks(station)))
         # In the script's own minutes, so that its conditions mean the same in a shorter interview.
         left = self.ledger.timer.left() / sitting.scale / 60
         return Beside(left, sitting.hints.get(station.id, 0), seen)

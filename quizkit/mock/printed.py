@@ -100,6 +100,7 @@ def kept(card: Scorecard, beyond: Beyond) -> KeptCard:
             for mark in card.marks
             if mark.reached
             for each in mark.station.looks
+            if each.seconds  # what lies there is no choice of the candidate's
         ),
         facts=tuple(
             KeptFact(asks=each.asks, answer=each.answer, asked=n in card.asked)

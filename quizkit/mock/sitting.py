@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Literal, cast, get_args
 
 from quizkit.answer import Answer, SessionEvent
+from quizkit.bank.script import Look
 from quizkit.diary import Diary
 from quizkit.mock.desk import Stop
 from quizkit.mock.heard import Heard
@@ -102,6 +103,10 @@ class InterviewState:
     questions: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
     sure: dict[str, bool] = field(default_factory=dict[str, bool])
+
+    def saw(self, look: Look) -> bool:
+        """Tell whether a record was looked at; one that costs nothing lies there."""
+        return not look.seconds or look.id in self.looks
 
     def heard(self) -> dict[str, Heard]:
         """Return the evidence of each answer, by station."""

@@ -12,6 +12,7 @@ from quizkit.bank.model import Exhibit
 from quizkit.bank.reader import Bank
 from quizkit.diary import Diary
 from quizkit.mock.desk import Aside, Handed, Left, OpenQuestion, Ticks
+from quizkit.mock.printed import printed
 from quizkit.mock.scorecard import Scorecard
 from quizkit.mock.written import read_written
 
@@ -271,3 +272,15 @@ def test_a_record_is_had_in_words_and_what_costs_nothing_lies_there(room):
     assert shown[1:] == [[False, True], [False, True], [True, True], [True, True]]
     assert desk.moments[2].message == ("mock.no_fact", {})
     assert desk.moments[-1].timer.left() == 20 * 60 - 25 - 30
+
+
+def test_what_lies_there_was_seen_and_is_no_record_left_unopened(room):
+    hang = room.script.stations[1]
+    lies = replace(hang.looks[0], seconds=0)
+    first, _, *rest = room.script.stations
+    room.script = replace(room.script, stations=(first, replace(hang, looks=(lies,)), *rest))
+    card, _ = card_of(
+        room, (9, "network"), (90, "stacks"), (9, "tp=8 pp=2"), (9, room.picks("p", "m"))
+    )
+    assert "unseen" not in marked(card)  # `not look1` brings it about
+    assert printed(card)["looks"] == []
