@@ -203,3 +203,14 @@ def test_at_a_terminal_it_asks(tmp_path: Path, terminal, lang: str, word: str):
         assert desk.close() == (1 if count else 0)
         with Diary(tmp_path / "diary.sqlite3") as diary:
             assert counting(diary, "dp") == count
+
+
+def test_the_answers_to_some_questions_come_with_what_was_forgotten_of_their_topics(tmp_path: Path):
+    rows = [row("1", "pp/a", 1), row("2", "pp/b", 2), row("3", "tp/a", 3), RESET]
+    with Diary(tmp_path / "some.sqlite3") as diary:
+        for each in rows:
+            diary.append(each)
+        assert diary.answers(["pp/a"]) == [rows[0], RESET]
+        assert counted(diary.answers(["pp/a"])) == []
+        assert diary.answers(["tp/a"]) == [rows[2]]
+        assert diary.answers() == rows

@@ -161,7 +161,7 @@ def todays_practice(known: "Iterable[Entry]") -> "Rehearsal | None":
         return None
     with Diary(diary_file()) as diary:
         done = diary.events(name="done")
-        found = rehearsal(done, diary.answers(), datetime.now(UTC)) if done else None
+        found = rehearsal(done, diary.answers, datetime.now(UTC))
     there = named(found, known) if found else ()
     return replace(found, questions=there) if found and there else None
 

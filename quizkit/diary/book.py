@@ -40,6 +40,8 @@ _NAMES = ", ".join(COLUMNS["answers"])
 _ORDER = "at, device, id"
 _INSERT = f"insert into answers ({_NAMES}) values ({', '.join('?' * len(COLUMNS['answers']))})"  # noqa: S608
 _SELECT = f"select {_NAMES} from answers order by {_ORDER}"  # noqa: S608
+_SELECT_OF = f"""select {_NAMES} from answers where question in
+    (select value from json_each(?)) order by {_ORDER}"""  # noqa: S608
 _LOG = "insert into events (device, at, session, name, note) values (?, ?, ?, ?, ?)"
 _EVENTS = "select device, at, session, name, note from events"
 _COUNTS = """not exists (select 1 from answers as u where u.undoes = a.uuid)
@@ -93,9 +95,15 @@ class Diary:
         """Add a row. When this returns, the row is on disk."""
         self._file.write(_INSERT, [packed(answer)])
 
-    def answers(self) -> list[Answer]:
-        """Every answer that is of use, in the order in which they were given."""
-        return [*_usable(self._file.rows(_SELECT), answer_in)]
+    def answers(self, questions: Collection[str] | None = None) -> list[Answer]:
+        """Every answer that is of use, in the order in which they were given.
+
+        `questions` are those that are asked for, and what was forgotten of their topics.
+        """
+        if questions is None:
+            return [*_usable(self._file.rows(_SELECT), answer_in)]
+        names = sorted({*questions, *(name.partition("/")[0] for name in questions)})
+        return [*_usable(self._file.rows(_SELECT_OF, (json.dumps(names),)), answer_in)]
 
     def last(self, question: str) -> Answer | None:
         """The latest answer to a question that counts."""

@@ -3,7 +3,7 @@
 Nothing is kept but the scorecard in the diary: what was practised since is in the answers.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, cast
@@ -31,15 +31,15 @@ class Rehearsal:
 
 def rehearsal(
     done: Sequence[SessionEvent],
-    answers: Iterable[Answer],
+    answers: Callable[[Collection[str]], Iterable[Answer]],
     now: datetime,
     zone: tzinfo | None = None,
 ) -> Rehearsal | None:
     """Return today's practice after the last interview; None where there is none today.
 
-    `done` are the events that ended interviews. Days are those of the zone's calendar (None: the
-    clock on the wall). The first asking of a question counts from the interview on, the second from
-    its own day.
+    `done` are the events that ended interviews, `answers` returns those to some questions. Days are
+    those of the zone's calendar (None: the clock on the wall). The first asking of a question
+    counts from the interview on, the second from its own day.
     """
     ended = max(done, key=lambda event: event.at, default=None)
     if ended is None:
@@ -51,7 +51,7 @@ def rehearsal(
     card = ended.note.get("card")
     planned = _planned(card)
     last: dict[str, datetime] = {}
-    for row in counted(answers):
+    for row in counted(answers({name for _, name, _ in planned})):
         if row.mode == "study":
             last[row.question] = max(row.at, last.get(row.question, row.at))
     wanted: dict[str, None] = {}

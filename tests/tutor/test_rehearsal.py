@@ -34,7 +34,7 @@ def answer(name, at, mode: Mode = "study", right=True):
 
 
 def asked(now, *answers, events=(PLAN,)):
-    found = rehearsal([*events], answers, now, UTC)
+    found = rehearsal([*events], lambda _: answers, now, UTC)
     return found.questions if found else ()
 
 
@@ -90,7 +90,7 @@ def test_study_begins_with_them_whatever_their_level_and_says_why():
         entry("pp/new", 4, was="pp/b"),
         *(entry(f"pp/x{n}") for n in range(9)),
     ]
-    found = rehearsal([PLAN], [], day(1, 21), UTC)
+    found = rehearsal([PLAN], lambda _: [], day(1, 21), UTC)
     assert found is not None
     others = [each for each in entries if each.id not in ("pp/a", "pp/new")]
     lineup = rehearsed(today(others, {}, day(1), 1, limit=3), found, entries)
@@ -104,7 +104,7 @@ def test_study_begins_with_them_whatever_their_level_and_says_why():
 
 def test_a_misconception_makes_no_room_by_dropping_them():
     entries = [entry("pp/a"), entry("pp/b")._replace(myths="m"), entry("pp/y")._replace(myths="m")]
-    found = rehearsal([PLAN], [], day(1, 21), UTC)
+    found = rehearsal([PLAN], lambda _: [], day(1, 21), UTC)
     assert found is not None
     queue = Queue(
         entries, rehearsed(today([entries[2]], {}, day(1), 1, limit=1), found, entries), 1
