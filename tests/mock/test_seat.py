@@ -537,7 +537,7 @@ def lines(tmp_path: Path, bank: Path, typed: str, *options: str, **more: str):
 
 
 def test_a_line_with_a_colon_is_said_to_the_interviewer(tmp_path, bank):
-    typed = "first\n:h\n：带宽是多少\n:? 温度\n:n mind rank 2\n:1\n:!\nsecond\n:e\n\n"
+    typed = "first\n:h\n：带宽是多少\n:? 温度\n:n mind rank 2，又一句\n:1\n:!\nsecond\n:e\n\n"
     done = lines(tmp_path, bank, typed, "--lang", "en")
     assert done.returncode == 130
     out = done.stdout
@@ -545,7 +545,7 @@ def test_a_line_with_a_colon_is_said_to_the_interviewer(tmp_path, bank):
         "What does a restart lose?",
         "50 GB/s per GPU.",
         "Assume what you need, and say what you assume.",
-        "mind rank 2",
+        "mind rank 2，又一句",
         "rank 2  gradient.7",
         "There is no terminal here for an editor.",
     ):

@@ -109,11 +109,12 @@ class LineHand:
 
 def _command(line: str) -> tuple[str | None, str]:
     """Return the command that a line is, or else what it says to the interviewer."""
-    line = unicodedata.normalize("NFKC", line).strip()
-    if not line.startswith(":"):
+    line = line.strip()
+    if not line.startswith((":", "：")):
         return None, ""
-    command = line_command(line, ["interview"])
+    command = line_command(unicodedata.normalize("NFKC", line), ["interview"])
     if command in ("editor", NO_ANSWER, LEAVE):
         return command, ""
-    said = line.removeprefix(":").strip().removeprefix("?").strip()
+    # What is said keeps its own signs: a note is kept as it was written.
+    said = line[1:].strip().removeprefix("?").removeprefix("？").strip()
     return (None, said) if said and said.casefold() != "help" else ("help", "")
