@@ -44,7 +44,7 @@ def _blocks(
             for each in script.facts
         )
     for number, station in zip(count(1), script.stations, strict=False):
-        yield from _step(script, station, str(number), questions, lang, shows)
+        yield from _step(script, station, None, str(number), questions, lang, shows)
 
 
 def _marks(script: Script, lang: Lang) -> Iterator[str]:
@@ -63,6 +63,7 @@ def _marks(script: Script, lang: Lang) -> Iterator[str]:
 def _step(
     script: Script,
     step: Station,
+    above: Station | None,
     number: str,
     questions: Mapping[str, Question],
     lang: Lang,
@@ -76,13 +77,11 @@ def _step(
     facts.append(listed(speaks, lang))
     yield f"{'#' * deep} {number} {_named(step, lang)}"
     yield f"*{' · '.join(facts)}*"
-    if isinstance(step, Probe):
-        above = _above(script, step)
-        looks = tuple(each.name for each in script.looks(above))
-        told = condition(step.when.source, script.question(above, questions), looks, lang)
-        yield f"**{say('sheet.mock_if', lang)}**{colon(lang)}{told}"
-    elif step.when is not None:
-        told = condition(step.when.source, question, (), lang)
+    if step.when is not None:
+        # A probe goes by the answer above it, a station by the clock alone.
+        heard = script.question(above, questions) if above else question
+        looks = tuple(each.name for each in script.looks(above)) if above else ()
+        told = condition(step.when.source, heard, looks, lang)
         yield f"**{say('sheet.mock_if', lang)}**{colon(lang)}{told}"
     if step.lead:
         yield f"> {step.lead[lang].strip()}"
@@ -99,16 +98,11 @@ def _step(
     yield f"**{say('card.model', lang)}**"
     yield asked.fill(model, lang).strip()
     for at, probe in enumerate(step.probes, start=1):
-        yield from _step(script, probe, f"{number}.{at}", questions, lang, shows)
+        yield from _step(script, probe, step, f"{number}.{at}", questions, lang, shows)
 
 
 def _named(step: Station, lang: Lang) -> str:
     return say("sheet.mock_probe" if isinstance(step, Probe) else "sheet.mock_station", lang)
-
-
-def _above(script: Script, probe: Station) -> Station:
-    """Return the step that a probe stands under."""
-    return next(each for _, each in script.placed() if probe in each.probes)
 
 
 def _given(asked: Asked, lang: Lang) -> Iterator[str]:
