@@ -78,7 +78,7 @@ def prove(
     from quizkit.lab.lanes import Lanes, lanes_for
     from quizkit.lab.report import Origin, Report
     from quizkit.paths import QUESTIONS
-    from quizkit.proof.difference import compare
+    from quizkit.proof.difference import compare, rounds_as_here
     from quizkit.proof.kept import falling_back, keeping, remembered, shipped
     from quizkit.proof.prove import Prover, Status, distinct, faults, on_lanes
     from quizkit.words import say
@@ -106,6 +106,7 @@ def prove(
                 run if fresh else falling_back(run, record),
                 faults=known,
                 seen=record.healthy,
+                exact=lambda name: rounds_as_here(record.made(name)),
             )
             for question in questions:
                 result = prover.prove(question)
@@ -266,6 +267,8 @@ def _say_comparison(compared: "Comparison", lang: "Lang") -> None:
         where = {"torch": made.torch, "backend": made.backend, "device": made.device}
         tell(say("prove.uncomparable", lang, **where), err=True)
     tell(say("prove.as_recorded", lang, runs=compared.same), err=True)
+    if compared.near:
+        tell(say("prove.near_recorded", lang, runs=compared.near), err=True)
 
 
 def _print_json(
@@ -300,6 +303,7 @@ def _print_json(
     if compared:
         found["record"] = {
             "same": compared.same,
+            "near": compared.near,
             "differing": [
                 {
                     "id": question,

@@ -6,9 +6,9 @@ from itertools import groupby
 
 from quizkit.export.web import html, line, typed
 from quizkit.mock.kept_card import KeptCard
-from quizkit.ui.html_page import html_page
 from quizkit.ui.mock.card_page import card_page
 from quizkit.ui.mock.card_parts import Bullet, CardPart, Meter, Remark, Reply, ReplyRow
+from quizkit.ui.text.html_page import html_page
 from quizkit.words import Lang
 
 # The reader's own choice of light or dark; every number is there as text, bars only repeat it.

@@ -19,6 +19,7 @@ from quizkit import safe_file
 from quizkit.errors import LabError
 from quizkit.lab.content import content
 from quizkit.lab.demo import Demo
+from quizkit.lab.processor import processor
 from quizkit.lab.report import SCHEMA, Event, Failure, Hop, Origin, Report, Scalar, Setting
 
 KEPT = "quizkit/record/1"
@@ -32,13 +33,17 @@ Line = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The facts that the runs of one file share: what the code was, and where it ran."""
+    """The facts that the runs of one file share: what the code was, and where it ran.
+
+    `processor` is empty in files of before it was written down.
+    """
 
     content: str
     torch: str
     start: str
     backend: str
     device: str
+    processor: str = ""
 
 
 @dataclass(slots=True)
@@ -101,7 +106,8 @@ class Record:
         """Keep a report, in place of an older one of the same run."""
         demo = self.demos[report.demo]
         file = self._file(demo)
-        made = Made(file.content, report.torch, report.start, report.backend, report.device)
+        where = report.start, report.backend, report.device, processor()
+        made = Made(file.content, report.torch, *where)
         if file.made != made:
             file.made, file.runs, file.used = made, {}, set()
         args = tuple(sorted(report.args.items()))
@@ -166,7 +172,7 @@ class Record:
             return None
         start = "fork" if sys.platform == "linux" else "spawn"
         start = os.environ.get("QUIZKIT_START") or start
-        return Made(file.content, self._torch, start, "gloo", "cpu")
+        return Made(file.content, self._torch, start, "gloo", "cpu", processor())
 
     def _lines(self, name: str) -> tuple[Line | None, list[Line]]:
         if self._folder is None:
@@ -218,7 +224,8 @@ def _line_key(name: str, line: Line) -> Key:
 
 
 def _made(head: Line) -> Made:
-    return Made(*(head[name] for name in Made.__slots__))
+    said = {"processor": "", **head}
+    return Made(**{name: said[name] for name in Made.__slots__})
 
 
 def _json(value: object) -> str:

@@ -1,9 +1,11 @@
 """Compare a run with the record: what is deterministic must be the same."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
+from quizkit.lab.processor import processor
 from quizkit.lab.record import Made, Record
 from quizkit.lab.report import Metric, Report, Setting, Value
 
@@ -21,11 +23,12 @@ class Difference:
 
 
 def differences(
-    recorded: Report, measured: Report, varies: Collection[str] = ()
+    recorded: Report, measured: Report, varies: Collection[str] = (), *, exact: bool = True
 ) -> Iterator[Difference]:
     """Yield everything that differs, but for the metrics that vary by themselves.
 
-    Where some do, a planted bug may show in one check more or less: `verdict` is what counts.
+    Where some do, a planted bug may show in one check more or less: `verdict` is what counts. Where
+    the numbers need not be `exact`, as on a processor that rounds otherwise, they have to be near.
     """
     for name in ("outcome", "verdict"):
         was, now = getattr(recorded, name), getattr(measured, name)
@@ -39,23 +42,32 @@ def differences(
     for name in {**recorded.metrics, **measured.metrics}:
         was, now = recorded.metrics.get(name), measured.metrics.get(name)
         how, floor = measured.how.get(name), measured.floors.get(name, _ROUNDING)
+        same = partial(_same, floor=floor if how == "compared" else 0.0) if exact else near
         if recorded.how.get(name) != how:
             yield Difference(f"how {name} was had", recorded.how.get(name), how)
-        elif name not in varies and not _alike(was, now, floor if how == "compared" else 0.0):
+        elif name not in varies and not _alike(was, now, same):
             yield Difference(name, was, now)
 
 
-def _alike(was: Metric | None, now: Metric | None, floor: float) -> bool:
-    """The same number, or list of numbers; what is at most `floor` counts as one size."""
+def near(was: Value, now: Value) -> bool:
+    """Tell whether one number is at most twice the other; below rounding all are one size."""
+    if math.isnan(was) or math.isnan(now):
+        return math.isnan(was) and math.isnan(now)
+    few, many = sorted((abs(was), abs(now)))
+    return many <= _ROUNDING or (was * now > 0 and many <= 2 * few)
+
+
+def _alike(was: Metric | None, now: Metric | None, same: Callable[[Value, Value], bool]) -> bool:
+    """The same number, or list of numbers."""
     if isinstance(was, tuple) and isinstance(now, tuple):
-        pairs = zip(was, now, strict=True) if len(was) == len(now) else [(math.nan, 0)]
-        return all(_same(*pair, floor) for pair in pairs)
+        return len(was) == len(now) and all(map(same, was, now))
     if was is None or now is None or isinstance(was, tuple) or isinstance(now, tuple):
         return False
-    return _same(was, now, floor)
+    return same(was, now)
 
 
 def _same(was: Value, now: Value, floor: float) -> bool:
+    """The same number; what is at most `floor` counts as one size."""
     if math.isnan(was) or math.isnan(now):
         return math.isnan(was) and math.isnan(now)
     if abs(was) <= floor and abs(now) <= floor:
@@ -71,9 +83,12 @@ class Comparison:
 
     `differing` and `missing` name the question; `elsewhere` are demos whose record was made with
     another torch, or on another device: numbers may differ there, so nothing is compared.
+    `near` counts runs recorded on another processor, or on nobody knows which: their outcome,
+    verdict and checks are the same, and no number is more than twice the other.
     """
 
     same: int = 0
+    near: int = 0
     differing: Sequence[tuple[str, Difference]] = ()
     missing: Sequence[tuple[str, Setting]] = ()
     elsewhere: Mapping[str, Made] = field(default_factory=dict["str", "Made"])
@@ -88,7 +103,7 @@ def compare(
     asked: Mapping[Setting, str], measured: Mapping[Setting, Report], record: Record
 ) -> Comparison:
     """Hold runs against the record; `asked` names the question that asks for each."""
-    same, differing = 0, list[tuple[str, Difference]]()
+    same, close, differing = 0, 0, list[tuple[str, Difference]]()
     missing, elsewhere = list[tuple[str, Setting]](), dict[str, Made]()
     for setting, question in asked.items():
         now = measured.get(setting)
@@ -101,7 +116,14 @@ def compare(
         elif (was := record.get(setting)) is None:
             missing.append((question, setting))
         else:
-            found = list(differences(was, now, demo.varies))
+            exact = rounds_as_here(made)
+            found = list(differences(was, now, demo.varies, exact=exact))
             differing += [(question, each) for each in found]
-            same += not found
-    return Comparison(same, differing, missing, elsewhere)
+            same += not found and exact
+            close += not found and not exact
+    return Comparison(same, close, differing, missing, elsewhere)
+
+
+def rounds_as_here(made: Made | None) -> bool:
+    """Tell whether runs were made on a processor that rounds as this one does."""
+    return made is not None and made.processor == processor() != ""

@@ -10,9 +10,12 @@ from quizkit.bank.model import Exhibit, Question
 from quizkit.errors import UsageError
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Metric, Report, Setting
+from quizkit.proof.difference import near
 
 _WIDEST = 72  # columns, in which the narrowest screen but one shows it unbroken
 _FRAME = re.compile(r'^  File "[^"]*?(\w+\.py)", line \d+, in (\S+)\n    (.*)$', re.MULTILINE)
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
+_CHECKSUM = re.compile(r"(?<=:)[0-9a-f]{4}\b")
 _CURVES = ("loss", "norm")
 
 Run = Callable[[Setting], Report]
@@ -44,8 +47,11 @@ def recorded(question: Question, demo: Demo, run: Run) -> tuple[Exhibit, ...]:
     return tuple(found)
 
 
-def differs(question: Question, demo: Demo, run: Run) -> list[str]:
-    """List the evidence that a run does not show any more. A wall clock is never the same."""
+def differs(question: Question, demo: Demo, run: Run, *, exact: bool = True) -> list[str]:
+    """List the evidence that a run does not show any more. A wall clock is never the same.
+
+    Where numbers need not be `exact`, as on a processor that rounds otherwise, they must be near.
+    """
     if question.evidence is None:
         return []
     now = {each.kind: each.text for each in recorded(question, demo, run)}
@@ -54,8 +60,25 @@ def differs(question: Question, demo: Demo, run: Run) -> list[str]:
         f"evidence: the run no longer shows these {each.kind};"
         f" look, then quizkit bank evidence {question.id} --write"
         for each in question.exhibits
-        if each.kind not in loose and each.text != now.get(each.kind)
+        if each.kind not in loose
+        and each.text != (other := now.get(each.kind, ""))
+        and (exact or not _near(each.text, other))
     ]
+
+
+def _near(was: str, now: str) -> bool:
+    """Whether the words are the same, the numbers near; lines may break elsewhere."""
+    was, now = _numbered(was), _numbered(now)
+    if _NUMBER.sub("#", was).split() != _NUMBER.sub("#", now).split():
+        return False
+    pairs = zip(_NUMBER.findall(was), _NUMBER.findall(now), strict=True)
+    return all(near(float(one), float(other)) for one, other in pairs)
+
+
+def _numbered(text: str) -> str:
+    """Return the text with `sum0`, `sum1`, ... for its checksums, so that only the equal agree."""
+    seen = dict[str, str]()
+    return _CHECKSUM.sub(lambda at: seen.setdefault(at[0], f"sum{len(seen)}"), text)
 
 
 def evidence_problems(question: Question, demos: Mapping[str, Demo]) -> Iterator[tuple[str, str]]:

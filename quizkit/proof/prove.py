@@ -149,7 +149,8 @@ class Prover:
     """Judges questions against runs; each distinct setting is run once.
 
     `known` brings a report without running anything, if there is one; `seen` all healthy runs of a
-    demo that are on record, as what their names mean.
+    demo that are on record, as what their names mean. `exact` tells whether a demo's numbers
+    have to come out as they are on record to the last digit.
     """
 
     demos: Mapping[str, Demo]
@@ -160,6 +161,7 @@ class Prover:
     faults: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
     known: Callable[[Setting], Report | None] = lambda _: None
     seen: Callable[[str], Sequence[World]] = lambda _: ()
+    exact: Callable[[str], bool] = lambda _: True
 
     def prove(self, question: Question) -> Result:
         """Run the question's proof at every row and hold the key against it."""
@@ -325,7 +327,8 @@ class Prover:
         """List the evidence that a run does not show any more."""
         if question.evidence is None:
             return []
-        return differs(question, self.demos[question.evidence.demo], self._report)
+        name = question.evidence.demo
+        return differs(question, self.demos[name], self._report, exact=self.exact(name))
 
     def _judge(self, question: Question, runs: list[BoundRun]) -> Judgement:
         assert question.proof is not None

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from quizkit.lab.record import Made
 from quizkit.lab.report import Check
-from quizkit.proof.difference import differences
+from quizkit.proof.difference import differences, rounds_as_here
 from tests.proof.conftest import Brings
 
 
@@ -74,3 +75,32 @@ def test_metrics_checks_and_endings_that_come_or_go_are_named(brings: Brings):
     assert [d.what for d in differences(held, failed)] == ["verdict", "check `sums agree`"]
     later = replace(one, checks=(Check("sums agree", 3e-16, "<", 1e-12, True),))
     assert [*differences(held, later)] == []
+
+
+def test_on_another_processor_a_run_comes_to_the_same_and_its_numbers_near(brings: Brings):
+    was = brings(metrics={"x": 0.25, "e": 1e-16, "n": [3, 5]})
+    for metrics, failed, expected in (
+        ({"x": 0.26, "e": 0.0, "n": (3, 6)}, None, []),
+        ({"x": 0.51, "e": 0.0, "n": (3, 5)}, None, ["x"]),
+        ({"x": -0.25, "e": 1e-8, "n": (3, 5, 7)}, None, ["x", "e", "n"]),
+        ({"x": 0.26, "e": 0.0}, None, ["how n was had"]),
+        (was.metrics, "verdict", ["verdict"]),
+        (was.metrics, "check", ["check `same`"]),
+    ):
+        one = replace(was, checks=(Check("same", 0.0, "<", 1e-12, True),))
+        now = replace(one, metrics=metrics, how={name: was.how[name] for name in metrics})
+        if failed == "verdict":
+            now = replace(now, verdict="fail")
+        elif failed:
+            now = replace(now, checks=(Check("same", 1.0, "<", 1e-12, False),))
+        assert [each.what for each in differences(one, now, exact=False)] == expected
+        assert metrics is was.metrics or [*differences(one, now)]
+
+
+def test_numbers_are_held_where_the_record_names_this_processor(monkeypatch: pytest.MonkeyPatch):
+    made = Made("c", "2.13.0", "fork", "gloo", "cpu", "GenuineIntel avx512f")
+    for here, same in (("GenuineIntel avx512f", True), ("AuthenticAMD avx2", False), ("", False)):
+        monkeypatch.setattr("quizkit.proof.difference.processor", lambda here=here: here)
+        assert rounds_as_here(made) is same
+        assert not rounds_as_here(replace(made, processor=""))
+    assert not rounds_as_here(None)

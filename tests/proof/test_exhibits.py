@@ -124,6 +124,50 @@ def test_prove_fails_where_a_run_no_longer_shows_the_evidence(question: Read, br
     assert "no longer shows these log" in failed.reasons[0].en
 
 
+def test_on_another_processor_evidence_keeps_its_words_and_its_numbers_near(
+    question: Read, pipeline: Demo, brings: Brings
+):
+    asked, run = of(question(QUESTION), "timings"), replace(brings(), timeline=timeline())
+    [was] = recorded(asked, pipeline, lambda _: run)
+    digits = was.text.replace("F 1", "F 1.01").replace("B 2", "B 2.3e+00")
+    assert digits != was.text
+    for text, exact, same in (
+        (was.text, True, True),
+        (digits, True, False),
+        (digits, False, True),
+        (digits.replace("  idle", "\n  idle"), False, True),
+        (digits.replace("B 2.3e+00", "B 5"), False, False),
+        (digits.replace("B 2.3", "W 2.3"), False, False),
+        (digits.partition("\n")[0], False, False),
+    ):
+        shown = replace(asked, exhibits=(Exhibit("timings", text),))
+        assert (differs(shown, pipeline, lambda _: run, exact=exact) == []) is same, text
+
+
+def test_on_another_processor_the_same_checksums_have_to_be_equal(
+    question: Read, pipeline: Demo, brings: Brings
+):
+    asked = of(question(QUESTION), "log")
+    for was, now, same in (
+        (("cb1c", "cb1c", "9505"), ("00f3", "00f3", "47c3"), True),
+        (("cb1c", "cb1c", "9505"), ("00f3", "01f3", "47c3"), False),
+        (("cb1c", "9505", "9505"), ("00f3", "00f3", "47c3"), False),
+    ):
+        text, run = (
+            replace(
+                brings(),
+                timeline=Timeline(
+                    "virtual",
+                    tuple(Event("1f1b", n, f"sum.{n}:{x}", 0, 1) for n, x in enumerate(sums)),
+                ),
+            )
+            for sums in (was, now)
+        )
+        shown = replace(asked, exhibits=recorded(asked, pipeline, lambda _, text=text: text))
+        found = differs(shown, pipeline, lambda _, run=run: run, exact=False)
+        assert (found == []) is same, (was, now)
+
+
 @pytest.mark.parametrize(("clock", "same"), [("virtual", False), ("wall", True)])
 def test_only_a_virtual_clock_says_the_same_twice(
     question: Read, pipeline: Demo, brings: Brings, clock: str, same: bool

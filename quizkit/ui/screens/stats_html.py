@@ -5,8 +5,8 @@ from html import escape
 from itertools import groupby
 
 from quizkit.tutor.tally import Tally
-from quizkit.ui.html_page import html_page
 from quizkit.ui.screens.sections import Bars, Item, Part, Section, Table, share
+from quizkit.ui.text.html_page import html_page
 from quizkit.words import Lang, say
 
 # The reader's own choice of light or dark; every number is there as text, bars only repeat it.
