@@ -186,11 +186,11 @@ def _whose(question: Question, scenes: Sequence[Scene], demo: Demo) -> Iterator[
         if not claim.names & key_names(question).keys():
             continue
         for name, at in _picked(claim.tree, demo):
-            uneven = [s for s in scenes if _uneven(s.values.get(name))]
-            if not uneven:
+            among = [s for s in scenes if _uneven(s.values.get(name))]
+            if not among:
                 continue
-            values = cast("list[float]", uneven[0].values[name])
-            where = value_of(at, uneven[0].values) if at is not None else None
+            values = cast("list[float]", among[0].values[name])
+            where = value_of(at, among[0].values) if at is not None else None
             told = ""
             if at is None and "most" in said:
                 told = "the busiest is asked, and the least was measured"
@@ -201,6 +201,10 @@ def _whose(question: Question, scenes: Sequence[Scene], demo: Demo) -> Iterator[
             if told:
                 yield both("prove.whose", place=f"proof.claims.{index}", metric=name, told=told)
         single = [name for name, at in _picked(claim.tree, demo) if at is not None]
+        uneven = [name for name in single if any(_uneven(s.values.get(name)) for s in scenes)]
+        if _EACH.search(sentence) and uneven and not said and not _sums(claim.tree, question):
+            told = "each is asked for, they differ, and one was measured"
+            yield both("prove.whose", place=f"proof.claims.{index}", metric=uneven[0], told=told)
         if _TOGETHER.search(sentence) and single and not _sums(claim.tree, question):
             told = "all together are asked, and one was measured"
             yield both("prove.whose", place=f"proof.claims.{index}", metric=single[0], told=told)

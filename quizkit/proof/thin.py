@@ -11,6 +11,7 @@ from quizkit.bank.spelt import SPELT
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.fudged import fudged
 from quizkit.proof.judge import key_names, statements
+from quizkit.proof.margin import margins
 from quizkit.proof.plainly import plainly
 from quizkit.proof.setting import rows
 from quizkit.proof.tongues import tongues
@@ -76,6 +77,7 @@ def thin_proof(question: Question, demos: Mapping[str, Demo] | None = None) -> I
     if demo is not None:
         yield from fudged(question, demo)
         yield from worded(question, demo)
+        yield from margins(question, demo)
         yield from plainly(question, demo)
         yield from tongues(question)
     # Code is shown with its bug; whoever is only told of it has to be told.

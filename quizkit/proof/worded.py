@@ -15,6 +15,7 @@ from quizkit.bank.functions import is_number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Trace
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import parts_of
+from quizkit.proof.judge import key_names
 from quizkit.proof.optioned import worded_options
 from quizkit.proof.phrase import amounts, apart, has, known, main_clause, says, stem, stems
 from quizkit.proof.told import words_told
@@ -25,6 +26,7 @@ Rule = tuple[str, str]
 # Words for one thing: a text that says one of them is about what a metric calls by another.
 _KIN = (
     "memory byte size gb mb gib hold held keep kept store save saved live peak room fit resident",
+    "param parameter weight",
     "traffic send sent byte communicate message transfer wire move network volume shape collective "
     "receive gather reduce broadcast",
     "time tick slow fast wait idle makespan second late hide overlap expose latency stall bubble "
@@ -63,7 +65,9 @@ def worded(question: Question, demo: Demo) -> Iterator[Rule]:
                     )
         case _:
             pass
+    yield from _elsewhere(question, demo)
     yield from _quantities(question, demo)
+    yield from _kept_or_sent(question, demo)
     yield from _nearest(question, demo)
     yield from _quotes(question, demo)
 
@@ -102,6 +106,43 @@ def _quantities(question: Question, demo: Demo) -> Iterator[Rule]:
         )
         if said and others and not any(each.search(low) for each in of):
             yield place, f"the words are about `{words[0]}`, and `{claim}` is not"
+
+
+def _elsewhere(question: Question, demo: Demo) -> Iterator[Rule]:
+    """A key that goes by what nothing in the question is about."""
+    proof = question.proof
+    assert proof is not None
+    match question:
+        case Choice(options=options):
+            claims = {f"options.{n}.claim": o.claim for n, o in enumerate(options) if o.correct}
+        case Numeric() | Trace() | Cloze() | Order():
+            keys = key_names(question).keys()
+            claims = {f"proof.claims.{n}": each for n, each in enumerate(proof.claims)}
+            claims = {place: each for place, each in claims.items() if each.names & keys}
+        case _:
+            return
+    for place, claim in claims.items():
+        if claim and not _about(words_told(question), claim, demo, _planted(question, demo)):
+            seen = ", ".join(sorted(claim.names & demo.watch.keys()))
+            yield place, f"no word of the question is about `{seen}`"
+
+
+# What is kept and what is sent are both counted in bytes.
+_KEPT = stems("memory hold held keep kept store live resident peak occupy allocate allocated")
+_SENT = stems("traffic send sent communicate message transfer wire receive received volume")
+
+
+def _kept_or_sent(question: Question, demo: Demo) -> Iterator[Rule]:
+    """What is kept is asked, and what was sent was measured, or the other way round."""
+    for place, text, claim in _claimed(question):
+        names = sorted(claim.names & demo.watch.keys())
+        if not names or any(demo.watch[n].unit not in ("bytes", "elements") for n in names):
+            continue
+        said = stems(re.sub(r"^(?:if|when) .*", "", text))  # under which condition
+        seen = stems(" ".join(f"{n} {demo.watch[n].text}" for n in names).replace("_", " "))
+        for one, other in ((_KEPT, _SENT), (_SENT, _KEPT)):
+            if said & one and not said & other and seen & other and not seen & one:
+                yield place, f"the words are about `{min(said & one)}`, not `{', '.join(names)}`"
 
 
 def _claimed(question: Question) -> Iterator[tuple[str, str, Formula]]:
@@ -159,7 +200,7 @@ def _about(text: str, claim: Formula, demo: Demo, planted: str) -> bool:
             said += f" {name} {demo.parameters[name].text}"
     mine, theirs = stems(_CALLED.sub(" ", text)), stems(said.replace("_", " "))
     # Of a bug everybody says that there is an error: its reason is about the cause.
-    groups = _GROUPS[:3] + _GROUPS[4:] if planted else _GROUPS
+    groups = [each for each in _GROUPS if not (planted and stem("error") in each)]
     shared = mine.union(*(each for each in groups if each & mine)) & theirs
     return bool(shared - _GENERIC)
 
@@ -245,8 +286,9 @@ def _crossed(question: Order | Cloze, demo: Demo) -> Iterator[Rule]:
     for one, other in combinations(about, 2):
         mine, theirs = about[one] - about[other], about[other] - about[one]
         straight = texts[one] & mine or texts[other] & theirs
+        crossed = len(texts[one] & theirs), len(texts[other] & mine)
         kin = any(apart(a, b) for a in metrics[one] for b in metrics[other])
-        if kin and not straight and texts[one] & theirs and texts[other] & mine:
+        if not straight and min(crossed) > (0 if kin else 1):
             part = "steps" if isinstance(question, Order) else "gaps"
             yield part, f"`{one}` is worded like what `{other}` is measured by, and it like `{one}`"
 

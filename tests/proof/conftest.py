@@ -20,7 +20,10 @@ def question(tmp_path: Path) -> Read:
     def made(text: str) -> Question:
         path = tmp_path / "pp" / "q.yaml"
         path.parent.mkdir(exist_ok=True)
-        path.write_text("level: 2\nprompt: p\nexplain: e\n" + text, encoding="utf-8")
+        path.write_text(
+            "level: 2\nprompt: Of messages and gradients sent. p?\nexplain: e\n" + text,
+            encoding="utf-8",
+        )
         problems: list[Problem] = []
         found = read(tmp_path, path, problems)
         assert found is not None, problems

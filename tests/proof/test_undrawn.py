@@ -11,6 +11,7 @@ from .conftest import Brings, Read
 
 # What is measured is ceil(m / p); the key leaves out that it is rounded up.
 NUMBER = """kind: numeric
+assume: [{zh: 一步多长, en: the length of a step}]
 params: {p: [2, 3, 4], m: [6, 12, 14, 700]}
 answer: m / p
 proof:

@@ -1,11 +1,12 @@
 """Proofs whose claims are true, and whose words or arithmetic are another thing."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from quizkit.bank.model import Question
+from quizkit.bank.model import Question, Text
 from quizkit.lab.catalogue import catalogue
 from quizkit.lab.report import Report
 from quizkit.proof.exact import exact
@@ -82,6 +83,63 @@ def test_an_option_whose_claim_says_another_thing(
     assert message in said(question(choice(*told) + ZERO))
     honest = choice("They grow to 1.5 times", "isclose(sent_bytes_1[0], 1.5 * sent_bytes_0[0])")
     assert said(question(honest + ZERO)) == ""
+
+
+BEYOND = {
+    ("The last stage finishes latest", "finish_1f1b[0] >= max(finish_1f1b)"): "the claim of [0]",
+    ("Rank 2 finishes latest", "finish_1f1b[1] >= max(finish_1f1b)"): "the claim of [1]",
+    ("1F1B idles far less", "bubble_1f1b < bubble_gpipe"): "how far is not in",
+}
+
+
+@pytest.mark.parametrize(("told", "message"), BEYOND.items())
+def test_an_option_that_says_more_than_its_claim(
+    question: Read, told: tuple[str, str], message: str
+):
+    run = "proof: {demo: pipeline, ranks: 4, claims: [grad_error < 0.1]}\n"
+    text = "kind: choice\noptions:\n  - {text: '%s', correct: true, claim: '%s'}\n"
+    text += "  - {text: b, why: w, myth: m}\n" + run
+    assert message in said(question(text % told))
+    words, claim = told
+    nearer = claim.replace("[1]", "[2]").replace("[0]", "[-1]").replace("<", "< 0.1 *")
+    assert said(question(text % (words, nearer))) == ""
+
+
+def numeric(question: Read, asked: str, claim: str) -> Question:
+    proof = f"proof:\n  demo: pipeline\n  ranks: 4\n  claims:\n    - {claim}\n"
+    return replace(question("kind: numeric\nanswer: 7\n" + proof), prompt=Text(asked, asked))
+
+
+def test_bits_are_asked_and_bytes_were_measured(question: Read):
+    asked = "How many %s does rank 0 send?"
+    claim = "answer == sent_bytes_1f1b[0]"
+    assert "bits are asked, and bytes" in said(numeric(question, asked % "bits", claim))
+    assert "elements are asked" in said(numeric(question, asked % "elements", claim))
+    for right in (
+        numeric(question, asked % "bytes", claim),
+        numeric(question, asked % "bits", claim.replace("==", "== 8 *")),
+    ):
+        assert "are asked" not in said(right)
+
+
+def test_what_is_kept_is_asked_and_what_is_sent_was_measured(question: Read):
+    words = ("rank 0 hold at most", "rank 0 send")
+    claims = ("answer == saved_bytes_1f1b[0]", "answer == sent_bytes_1f1b[0]")
+    for asked in words:
+        for claim in claims:
+            found = said(numeric(question, f"How many bytes does {asked}?", claim))
+            matches = words.index(asked) == claims.index(claim)
+            assert ("the words are about" in found) is not matches, (asked, claim, found)
+
+
+def test_a_key_that_goes_by_what_nobody_asks_about(question: Read):
+    about = {"peak_live_1f1b[0]": "micro-batches alive", "makespan_1f1b": "length of the step"}
+    for metric in about:
+        asked = numeric(question, "How many {}?", f"answer == {metric}")
+        for other, words in about.items():
+            text = f"How many {words}?"
+            found = said(replace(asked, prompt=Text(text, text)))
+            assert ("no word of the question is about" in found) is (other != metric), found
 
 
 def test_a_point_about_something_else(question: Read):
