@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from quizkit.bank.library import Library
     from quizkit.bank.model import Retired
     from quizkit.bank.reader import Bank
+    from quizkit.tutor.after_mock import Practice
     from quizkit.tutor.lineup import Allowance
-    from quizkit.tutor.rehearsal import Rehearsal
 
 _spoken: list[Lang] = []
 
@@ -148,20 +148,20 @@ def allowance() -> "Allowance":
     return Allowance(*left)
 
 
-def todays_practice(known: "Iterable[Entry]") -> "Rehearsal | None":
+def todays_practice(known: "Iterable[Entry]") -> "Practice | None":
     """Return what the last mock interview left to practise today, of the questions there are."""
     from dataclasses import replace
     from datetime import UTC, datetime
 
     from quizkit.diary import Diary, exists
     from quizkit.paths import diary_file
-    from quizkit.tutor.rehearsal import named, rehearsal
+    from quizkit.tutor.after_mock import named, practice_today
 
     if not exists(diary_file()):
         return None
     with Diary(diary_file()) as diary:
         done = diary.events(name="done")
-        found = rehearsal(done, diary.answers, datetime.now(UTC))
+        found = practice_today(done, diary.answers, datetime.now(UTC))
     there = named(found, known) if found else ()
     return replace(found, questions=there) if found and there else None
 

@@ -76,9 +76,9 @@ def study(
     from quizkit.errors import UsageError
     from quizkit.paths import QUESTIONS
     from quizkit.settings import settings
+    from quizkit.tutor.after_mock import with_practice
     from quizkit.tutor.lineup import Lineup, chosen, core, today
     from quizkit.tutor.queue import Queue
-    from quizkit.tutor.rehearsal import rehearsed
 
     spoken = language(lang)
     if names:
@@ -136,7 +136,9 @@ def study(
                     )
                 else:
                     lineup = Lineup(cards=cards)
-            return Queue(asked, rehearsed(lineup, practice, asked) if practice else lineup, number)
+            return Queue(
+                asked, with_practice(lineup, practice, asked) if practice else lineup, number
+            )
 
         session(
             entries,

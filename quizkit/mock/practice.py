@@ -17,7 +17,7 @@ from quizkit.mock.first_words import first_words
 from quizkit.mock.kept_card import PracticeDay, PracticeTask
 from quizkit.mock.marks import Mark
 from quizkit.mock.scorecard import Rated
-from quizkit.tutor.rehearsal import DAYS
+from quizkit.tutor.after_mock import DAYS
 
 FEWEST, MOST = 2, 4
 """Questions a day."""

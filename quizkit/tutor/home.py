@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from quizkit.tutor.after_mock import Practice
 from quizkit.tutor.beliefs import Belief
-from quizkit.tutor.rehearsal import Rehearsal
 from quizkit.tutor.tally import Tally
 
 Step = Literal["place", "study", "belief", "mock"]
@@ -33,7 +33,7 @@ class Home:
     topics: Mapping[str, Tally]
     belief: Belief | None
     begun: bool
-    practice: Rehearsal | None = None
+    practice: Practice | None = None
 
     @property
     def step(self) -> Step:

@@ -9,20 +9,20 @@ WORDS: Words = {
         "en": "{questions} questions, with follow-ups that depend on your answers. {minutes} on the clock; time away is free, up to {pause}.",
     },
     "rules_keys": {
-        "zh": "随时可以找面试官：{ask} 提问、要提示、看记录；{toggle} 切换中英文。写到一半的不会丢。",
-        "en": "Talk to the interviewer at any time: {ask} to ask, for a hint or a record; {toggle} switches to Chinese. What you are writing stays.",
+        "zh": "随时可以找面试官：{ask} 提问、要提示；{toggle} 切换中英文。写到一半的不会丢。",
+        "en": "Talk to the interviewer at any time: {ask} to ask, or for a hint; {toggle} switches to Chinese. What you are writing stays.",
     },
     "rules_lines": {
-        "zh": "随时可以找面试官：冒号开头的一行就是对面试官说的，提问、要提示（:h）、看记录（:1）都行；:t 切换中英文。",
-        "en": "Talk to the interviewer at any time: a line that begins with a colon is said to them, to ask, for a hint (:h) or a record (:1). :t switches to Chinese.",
+        "zh": "随时可以找面试官：冒号开头的一行就是对面试官说的，提问、要提示（:h）都行；:t 切换中英文。",
+        "en": "Talk to the interviewer at any time: a line that begins with a colon is said to them, to ask, or for a hint (:h). :t switches to Chinese.",
     },
     "rules_price": {
         "zh": "提示每条扣 {price} 分（满分 {best}），提问不扣分。",
         "en": "A hint costs {price} of {best} points; questions are free.",
     },
     "rules_looks": {
-        "zh": "看一份记录，要从总时间里扣掉标出的时长。",
-        "en": " Looking at a record takes the time shown beside it off the clock.",
+        "zh": "有的题可以向面试官要记录：报它的号，总时间里扣掉标出的时长。",
+        "en": " Some questions have records: ask for one by its number, and the time shown beside it comes off the clock.",
     },
     "silence": {
         "zh": "过程中不说对错，结束后一起评分。每答一题就存盘；Ctrl-C 随时可以离开，之后用 quizkit mock --resume 接着来。",

@@ -7,9 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from quizkit.tutor.after_mock import Practice
 from quizkit.tutor.plan_memory import Fsrs
 from quizkit.tutor.plan_outlook import LITTLE, Aim, Outlook, Prospect
-from quizkit.tutor.rehearsal import Rehearsal
 from quizkit.ui.screens.parts import bracketed, section
 from quizkit.words import Lang, listed, say
 
@@ -31,7 +31,7 @@ class Told:
     weighed: str | None
     topics: Sequence[str]
     saved: bool
-    practice: Rehearsal | None = None
+    practice: Practice | None = None
 
 
 def plan_screen(found: Outlook, told: Told, lang: Lang) -> RenderableType:
@@ -131,7 +131,7 @@ def _notes(found: Outlook, told: Told, lang: Lang) -> Iterable[str]:
     yield say("plan.start" if told.saved else "plan.save_first", lang)
 
 
-def practice_note(found: Rehearsal, lang: Lang) -> str:
+def practice_note(found: Practice, lang: Lang) -> str:
     """Say what an interview of late left to practise today, by name."""
     told = {"date": f"{found.held:%m-%d}", "day": found.day, "count": len(found.questions)}
     return say("plan.practice", lang, names=listed(found.questions, lang), **told)

@@ -17,7 +17,7 @@ DAYS = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class Practice:
     """Practice that stands on today: `questions` are those not answered since their day began.
 
     `title` is the interview's, which ended on `held`; today is its day number `day`.
@@ -29,12 +29,12 @@ class Rehearsal:
     questions: tuple[str, ...]
 
 
-def rehearsal(
+def practice_today(
     done: Sequence[SessionEvent],
     answers: Callable[[Collection[str]], Iterable[Answer]],
     now: datetime,
     zone: tzinfo | None = None,
-) -> Rehearsal | None:
+) -> Practice | None:
     """Return today's practice after the last interview; None where there is none today.
 
     `done` are the events that ended interviews, `answers` returns those to some questions. Days are
@@ -63,10 +63,10 @@ def rehearsal(
         if on <= day and (name not in last or last[name] < since):
             wanted[name] = None
     title = _title(card)
-    return Rehearsal(title, held, day, tuple(wanted)) if wanted else None
+    return Practice(title, held, day, tuple(wanted)) if wanted else None
 
 
-def rehearsed(lineup: Lineup, found: Rehearsal, known: Iterable[Entry]) -> Lineup:
+def with_practice(lineup: Lineup, found: Practice, known: Iterable[Entry]) -> Lineup:
     """Return the lineup with the practice before all else, as far as its questions are known."""
     from dataclasses import replace
 
@@ -83,7 +83,7 @@ def rehearsed(lineup: Lineup, found: Rehearsal, known: Iterable[Entry]) -> Lineu
     )
 
 
-def named(found: Rehearsal, known: Iterable[Entry]) -> tuple[str, ...]:
+def named(found: Practice, known: Iterable[Entry]) -> tuple[str, ...]:
     """Return the practice's questions by the names they have now; those that are gone are not."""
     names: dict[str, str] = {}
     for each in known:

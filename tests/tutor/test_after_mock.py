@@ -6,9 +6,9 @@ import pytest
 
 from quizkit.answer import Answer, Mode, SessionEvent
 from quizkit.bank.entry import Entry
+from quizkit.tutor.after_mock import practice_today, with_practice
 from quizkit.tutor.lineup import today
 from quizkit.tutor.queue import Queue
-from quizkit.tutor.rehearsal import rehearsal, rehearsed
 
 HELD = datetime(2026, 3, 1, 20, 0, tzinfo=UTC)
 TITLE = {"zh": "小测", "en": "A screen"}
@@ -34,7 +34,7 @@ def answer(name, at, mode: Mode = "study", right=True):
 
 
 def asked(now, *answers, events=(PLAN,)):
-    found = rehearsal([*events], lambda _: answers, now, UTC)
+    found = practice_today([*events], lambda _: answers, now, UTC)
     return found.questions if found else ()
 
 
@@ -90,10 +90,10 @@ def test_study_begins_with_them_whatever_their_level_and_says_why():
         entry("pp/new", 4, was="pp/b"),
         *(entry(f"pp/x{n}") for n in range(9)),
     ]
-    found = rehearsal([PLAN], lambda _: [], day(1, 21), UTC)
+    found = practice_today([PLAN], lambda _: [], day(1, 21), UTC)
     assert found is not None
     others = [each for each in entries if each.id not in ("pp/a", "pp/new")]
-    lineup = rehearsed(today(others, {}, day(1), 1, limit=3), found, entries)
+    lineup = with_practice(today(others, {}, day(1), 1, limit=3), found, entries)
     queue = Queue(entries, lineup, 1)
     turns = [turn for _ in range(5) if (turn := queue.next())]
     assert [turn.question for turn in turns[:2]] == ["pp/a", "pp/new"]
@@ -104,10 +104,10 @@ def test_study_begins_with_them_whatever_their_level_and_says_why():
 
 def test_a_misconception_makes_no_room_by_dropping_them():
     entries = [entry("pp/a"), entry("pp/b")._replace(myths="m"), entry("pp/y")._replace(myths="m")]
-    found = rehearsal([PLAN], lambda _: [], day(1, 21), UTC)
+    found = practice_today([PLAN], lambda _: [], day(1, 21), UTC)
     assert found is not None
     queue = Queue(
-        entries, rehearsed(today([entries[2]], {}, day(1), 1, limit=1), found, entries), 1
+        entries, with_practice(today([entries[2]], {}, day(1), 1, limit=1), found, entries), 1
     )
     first = queue.next()
     assert first is not None
