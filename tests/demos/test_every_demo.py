@@ -21,6 +21,7 @@ Eight cost as much as all of these: the demos that have an idea of them ask for 
 MAY_SHOW_OTHERWISE = {
     "fsdp-prefetch: forward-order",
     "fully-shard: keeps-its-weights",
+    "pipeline: update-in-flight",
     "pipeline-update: in-flight",
     "rebalance: decided-alone",
     "tensor-parallel: no-f",
