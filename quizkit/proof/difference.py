@@ -11,6 +11,7 @@ from quizkit.lab.report import Metric, Report, Setting, Value
 
 _CLOSE = 1e-9  # of itself: another processor may add in another order
 _ROUNDING = 1e-9  # differences below it are rounding, where a demo declares nothing else
+_FP32 = 1e-7  # a sum in fp32 moves by as much where it is made in another order
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def near(was: Value, now: Value) -> bool:
     if math.isnan(was) or math.isnan(now):
         return math.isnan(was) and math.isnan(now)
     few, many = sorted((abs(was), abs(now)))
-    return many <= _ROUNDING or (was * now > 0 and many <= 2 * few)
+    return many <= _FP32 or (was * now > 0 and many <= 2 * few)
 
 
 def _alike(was: Metric | None, now: Metric | None, same: Callable[[Value, Value], bool]) -> bool:
