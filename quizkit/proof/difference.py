@@ -51,7 +51,7 @@ def differences(
 
 
 def near(was: Value, now: Value) -> bool:
-    """Tell whether one number is at most twice the other; below rounding all are one size."""
+    """Tell whether one number is at most twice the other; up to 1e-7 all are one size."""
     if math.isnan(was) or math.isnan(now):
         return math.isnan(was) and math.isnan(now)
     few, many = sorted((abs(was), abs(now)))
@@ -85,7 +85,7 @@ class Comparison:
     `differing` and `missing` name the question; `elsewhere` are demos whose record was made with
     another torch, or on another device: numbers may differ there, so nothing is compared.
     `near` counts runs recorded on another processor, or on nobody knows which: their outcome,
-    verdict and checks are the same, and no number is more than twice the other.
+    verdict and checks are the same, and all numbers `near`.
     """
 
     same: int = 0

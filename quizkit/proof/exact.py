@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from quizkit.bank.entry import points_of
 from quizkit.bank.formula import Formula
 from quizkit.bank.model import Bug, Choice, Essay, Question, Text
 from quizkit.proof.conjuncts import parts_of
@@ -62,11 +63,10 @@ def _said(question: Question) -> Iterator[tuple[str, Text, Formula]]:
                 yield f"options.{index}.claim", option.text, option.claim
                 if _agrees(option.claim.tree):
                     yield f"options.{index}.claim", question.prompt, option.claim
-        case Essay(rubric=points) | Bug(reasons=points):
-            part = "rubric" if isinstance(question, Essay) else "reasons"
-            for index, point in enumerate(points):
+        case Essay() | Bug():
+            for place, point in points_of(question):
                 if point.claim:
-                    yield f"{part}.{index}.claim", point.says, point.claim
+                    yield f"{place}.claim", point.says, point.claim
         case _:
             pass
 

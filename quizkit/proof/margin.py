@@ -8,9 +8,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from quizkit.bank.entry import statements_of
 from quizkit.bank.formula import Formula
 from quizkit.bank.functions import is_number
-from quizkit.bank.model import Bug, Choice, Essay, Numeric, Question, Text
+from quizkit.bank.model import Numeric, Option, Question, Text
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.neutral import factors
 from quizkit.proof.phrase import amounts, main_clause
@@ -21,27 +22,14 @@ Rule = tuple[str, str]
 
 def margins(question: Question, demo: Demo) -> Iterator[Rule]:
     """Yield (place, message) of words that say more than their claim."""
-    for place, text, claim, right in _said(question):
-        yield from _ranks(place, text, claim, demo)
-        if right:
-            yield from _far(place, text, claim)
+    for place, part in statements_of(question):
+        if part.claim is None:
+            continue
+        text = part.text if isinstance(part, Option) else part.says
+        yield from _ranks(f"{place}.claim", text, part.claim, demo)
+        if not isinstance(part, Option) or part.correct:
+            yield from _far(f"{place}.claim", text, part.claim)
     yield from _sizes(question, demo)
-
-
-def _said(question: Question) -> Iterator[tuple[str, Text, Formula, bool]]:
-    """Yield each option, point and reason that has a claim; and whether it is said to be true."""
-    match question:
-        case Choice(options=options):
-            for index, option in enumerate(options):
-                if option.claim:
-                    yield f"options.{index}.claim", option.text, option.claim, option.correct
-        case Essay(rubric=points) | Bug(reasons=points):
-            part = "rubric" if isinstance(question, Essay) else "reasons"
-            for index, point in enumerate(points):
-                if point.claim:
-                    yield f"{part}.{index}.claim", point.says, point.claim, True
-        case _:
-            pass
 
 
 _WHO = r"(?:stage|rank|gpu|node|process)"
@@ -64,7 +52,7 @@ def _ranks(place: str, text: Text, claim: Formula, demo: Demo) -> Iterator[Rule]
     last = at == -1 or way.endswith(" - 1")
     if not (last or isinstance(at, int)):
         return
-    typed = {each.value for each in ast.walk(claim.tree) if isinstance(each, ast.Constant)} - {0}
+    typed = {*_typed(claim.tree)} - {0}
     said = list[str]()
     for found in _WHICH.finditer(main_clause(text.en)):
         said.append(found[0])
@@ -89,10 +77,6 @@ _FAR = re.compile(
     r"\b(?:dwarf|dominat)\w*|\bmost of (?:the|its|their)\b|\b(?:hardly|barely)\b|\bby far\b|"
     r"\b(?:drastically|massively|overwhelmingly|many times)\b"
 )
-_FAR_ZH = re.compile(
-    r"远(?:远|比|[大小少多高低快慢]|超|不)|数量级|几乎(?:全|都|没|不|为|是)|可以?忽略|忽略不计|"
-    r"绝?大部分|大多数|微乎其微|好几倍|成倍"
-)
 
 
 def _far(place: str, text: Text, claim: Formula) -> Iterator[Rule]:
@@ -105,11 +89,17 @@ def _far(place: str, text: Text, claim: Formula) -> Iterator[Rule]:
 
 def _margin(claim: ast.expr) -> bool:
     """Tell whether a claim has a number in it by which things are apart."""
-    return any(
-        isinstance(node, ast.Constant) and is_number(node.value) and node.value not in (0, 1, -1)
-        for node in ast.walk(claim)
-        if not isinstance(node, ast.Subscript)
-    ) or any(isinstance(node, ast.Eq) for node in ast.walk(claim))
+    apart = {*_typed(claim)} - {0, 1}
+    return bool(apart) or any(isinstance(node, ast.Eq) for node in ast.walk(claim))
+
+
+def _typed(claim: ast.AST) -> Iterator[float]:
+    """Yield the numbers that stand in a claim, those of a place in a list aside."""
+    if isinstance(claim, ast.Constant) and is_number(claim.value):
+        yield claim.value
+    for node in ast.iter_child_nodes(claim):
+        if not (isinstance(claim, ast.Subscript) and node is claim.slice):
+            yield from _typed(node)
 
 
 _COUNTED = {

@@ -4,9 +4,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from quizkit.bank.entry import statements_of
 from quizkit.bank.formula import Formula
 from quizkit.bank.functions import is_number
-from quizkit.bank.model import Bug, Choice, Essay, Question
+from quizkit.bank.model import Option, Question
 from quizkit.bank.spelt import SPELT, numbers_in
 from quizkit.lab.catalogue import Demo, Parameter
 from quizkit.proof.judge import statements
@@ -75,12 +76,15 @@ _UNITS = {"difference", "yes/no"}  # of which the largest tells whether there is
 
 def _every(question: Question, demo: Demo) -> Iterator[Rule]:
     """Every rank is said, and the least or the most of all was held to a number."""
-    texts = _parts(question)
+    texts = {
+        f"{place}.claim": part.text if isinstance(part, Option) else part.says
+        for place, part in statements_of(question)
+    }
     for place, role, claim, _ in statements(question):
         text = texts.get(place)
         if role not in ("right", "point") or text is None:
             continue
-        if not (_EVERY.search(main_clause(text[1])) or _EVERY_ZH.search(text[0])):
+        if not (_EVERY.search(main_clause(text.en)) or _EVERY_ZH.search(text.zh)):
             continue
         tree = ast.unparse(claim.tree)
         for node in ast.walk(claim.tree):
@@ -116,21 +120,6 @@ def _ends(node: ast.AST) -> Iterator[tuple[str, str, bool]]:
                         pass
         case _:
             pass
-
-
-def _parts(question: Question) -> dict[str, tuple[str, str]]:
-    match question:
-        case Choice(options=options):
-            return {
-                f"options.{i}.claim": (each.text.zh, each.text.en) for i, each in enumerate(options)
-            }
-        case Essay(rubric=points) | Bug(reasons=points):
-            part = "rubric" if isinstance(question, Essay) else "reasons"
-            return {
-                f"{part}.{i}.claim": (each.says.zh, each.says.en) for i, each in enumerate(points)
-            }
-        case _:
-            return {}
 
 
 def _quoted(question: Question, demo: Demo) -> Iterator[Rule]:

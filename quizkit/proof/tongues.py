@@ -7,6 +7,7 @@ one of the two keys is wrong.
 import re
 from collections.abc import Iterator, Mapping
 
+from quizkit.bank.entry import points_of
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Question, Text
 
 Rule = tuple[str, str]
@@ -65,10 +66,9 @@ def _texts(question: Question) -> Iterator[tuple[str, Text]]:
         case Choice(options=options):
             for index, option in enumerate(options):
                 yield f"options.{index}.text", option.text
-        case Essay(rubric=points) | Bug(reasons=points):
-            part = "rubric" if isinstance(question, Essay) else "reasons"
-            for index, point in enumerate(points):
-                yield f"{part}.{index}.says", point.says
+        case Essay() | Bug():
+            for place, point in points_of(question):
+                yield f"{place}.says", point.says
         case Cloze(text=text):
             zh, en = re.split(r"[。；]", text.zh), re.split(r"[.;](?=\s|$)", text.en)
             if len(zh) == len(en):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
+from quizkit.bank.entry import points_of
 from quizkit.bank.formula import Formula
 from quizkit.bank.functions import is_number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Trace
@@ -47,20 +48,19 @@ def worded(question: Question, demo: Demo) -> Iterator[Rule]:
             yield from worded_options(question, demo)
         case Order() | Cloze():
             yield from _crossed(question, demo)
-        case Essay(rubric=points) | Bug(reasons=points):
-            part = "rubric" if isinstance(question, Essay) else "reasons"
+        case Essay() | Bug():
             planted = _planted(question, demo)
             told = {*amounts(" ".join(text.en for text in question.asks))}
             world = known(question, demo)
-            for index, point in enumerate(points):
+            for place, point in points_of(question):
                 for amount in {*amounts(main_clause(point.says.en))} - told:
                     if point.claim and not has(amount, point.claim.tree, world):
                         message = f"the text says {amount:g}, and its claim does not"
-                        yield f"{part}.{index}.claim", message
+                        yield f"{place}.claim", message
                 if point.claim and not _about(point.says.en, point.claim, demo, planted):
                     seen = ", ".join(sorted(point.claim.names & demo.watch.keys()))
                     yield (
-                        f"{part}.{index}.claim",
+                        f"{place}.claim",
                         f"no word of the text is about `{seen}`: claim what it says",
                     )
         case _:
@@ -153,11 +153,10 @@ def _claimed(question: Question) -> Iterator[tuple[str, str, Formula]]:
             for index, option in enumerate(options):
                 if option.claim and option.correct:
                     yield f"options.{index}.claim", main_clause(option.text.en), option.claim
-        case Essay(rubric=points) | Bug(reasons=points):
-            part = "rubric" if isinstance(question, Essay) else "reasons"
-            for index, point in enumerate(points):
+        case Essay() | Bug():
+            for place, point in points_of(question):
                 if point.claim:
-                    yield f"{part}.{index}.claim", main_clause(point.says.en), point.claim
+                    yield f"{place}.claim", main_clause(point.says.en), point.claim
         case Numeric() | Trace():
             asked = question.prompt.en.lower().rsplit("?", 1)[0].strip()
             for index, claim in enumerate(question.proof.claims):

@@ -204,8 +204,8 @@ WORDS: Words = {
         "en": "Runs that came out as recorded: {runs}",
     },
     "near_recorded": {
-        "zh": "与记录接近的运行：{runs} 次（记录时的处理器不同或不明，舍入可能不同：结局、结论、检查项都相同，数值相差都在两倍以内）",
-        "en": "Runs that came out near the record: {runs} (it was made on another processor, or on one not named, which may round otherwise: the same outcomes, verdicts and checks, no number more than doubled or halved)",
+        "zh": "与记录接近的运行：{runs} 次（记录时的处理器不同或不明，舍入可能不同：结局、结论、检查项都相同，大于 1e-7 的数值相差都在两倍以内）",
+        "en": "Runs that came out near the record: {runs} (it was made on another processor, or on one not named, which may round otherwise: the same outcomes, verdicts and checks, no number above 1e-7 more than doubled or halved)",
     },
     "mutants": {
         "zh": "改动答案：{killed} 个被证明识破，{survived} 个没有",

@@ -88,6 +88,7 @@ def test_an_option_whose_claim_says_another_thing(
 BEYOND = {
     ("The last stage finishes latest", "finish_1f1b[0] >= max(finish_1f1b)"): "the claim of [0]",
     ("Rank 2 finishes latest", "finish_1f1b[1] >= max(finish_1f1b)"): "the claim of [1]",
+    ("Rank 2 is far faster than rank 3", "finish_1f1b[2] < finish_1f1b[3]"): "how far is not in",
     ("1F1B idles far less", "bubble_1f1b < bubble_gpipe"): "how far is not in",
 }
 
