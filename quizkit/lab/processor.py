@@ -3,6 +3,7 @@
 from functools import cache
 from pathlib import Path
 
+_TOLD = Path("/proc/cpuinfo")
 _WIDEST = ("avx512f", "avx2", "asimd")
 
 
@@ -10,7 +11,7 @@ _WIDEST = ("avx512f", "avx2", "asimd")
 def processor() -> str:
     """Return maker, family, model and widest vectors (`AuthenticAMD 25 17 avx2`); else nothing."""
     try:
-        told = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        told = _TOLD.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
     lines = (line.partition(":") for line in told.splitlines())

@@ -160,6 +160,17 @@ def test_steps_that_change_places(question: Read):
     assert "turns the comparison round" in said(question(text % ("Wait", ">")))
 
 
+def test_steps_that_change_places_between_metrics_of_unlike_names(question: Read):
+    text = (
+        "kind: order\nsteps:\n  - {id: one, text: %s}\n  - {id: two, text: %s}\n"
+        "proof:\n  demo: pipeline\n  ranks: 4\n  claims:\n"
+        "    - (one < two) == (first_backward_1f1b[0] < finish_1f1b[0])\n"
+    )
+    steps = "Its first backward starts", "Nothing is left to do"
+    assert "worded like" not in said(question(text % steps))
+    assert "worded like" in said(question(text % steps[::-1]))
+
+
 def test_a_gap_in_words(question: Read):
     text = (
         "kind: cloze\ntext: '[[g]] payloads'\ngaps: {g: {answer: %s, value: 3 / 2}}\n"
@@ -183,6 +194,17 @@ def found(asked: Question, brings: Brings, seen: Any = (), **more: Any) -> str:
     demo = catalogue()[asked.proof.demo]  # type: ignore[union-attr]
     run = BoundRun({"p": 4, "m": 8}, brings(**more))
     return "\n".join(each.en for each in meant(asked, [scene(asked, run, demo)], demo, seen))
+
+
+def test_each_is_asked_and_one_of_those_that_differ_was_measured(question: Read, brings: Brings):
+    asked = numeric(
+        question, "How many bytes does each stage hold?", "answer == saved_bytes_1f1b[0]"
+    )
+    for bytes_, differ in (([7, 5, 3, 1], True), ([7, 7, 7, 7], False)):
+        told = found(asked, brings, ranks=4, metrics={"saved_bytes_1f1b": bytes_})
+        assert ("each is asked for, they differ" in told) is differ
+    one = replace(asked, prompt=Text("x", "How many bytes does stage 0 hold?"))
+    assert found(one, brings, ranks=4, metrics={"saved_bytes_1f1b": [7, 5, 3, 1]}) == ""
 
 
 def test_a_metric_that_is_an_argument_on_record(question: Read, brings: Brings):
