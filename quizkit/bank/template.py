@@ -10,11 +10,11 @@ level: 2                     # 1 name it, 2 compute it, 3 diagnose it, 4 choose 
 core: false                  # true: met first, among some 180
 tags: []
 covers: []                   # parts of questions/_common70.yaml: basics-13.order
-prompt:
+prompt:                      # some word of it is about what the key is measured by
   zh: |
-    TODO
+    TODO{zh}
   en: |
-    TODO
+    TODO{en}
 assume: []                   # up to four conditions: {{zh: …, en: …}}, or a name of _topic.yaml's
 # evidence: {{demo: deadlock, ranks: 2, show: [log]}}   of an incident: quizkit bank evidence
 """
@@ -35,6 +35,20 @@ proof:
   demo: pipeline             # quizkit demo lists them; quizkit demo NAME shows its metrics
   ranks: 4
 {proof}"""
+
+_ASKED: dict[Kind, tuple[str, str]] = {
+    "choice": ("：1F1B 和 GPipe 谁的气泡大？", ": has 1F1B or GPipe the larger bubble?"),
+    "numeric": ("：气泡占整步的多少？", ": what share of the step is bubble?"),
+    "order": ("：哪个 stage 先开始反向？", ": which stage starts its backward first?"),
+    "cloze": (
+        "：stage 0 同时留着几个 micro-batch 的激活？",
+        ": how many micro-batches are alive on stage 0?",
+    ),
+    "trace": (
+        "：各 stage 最多同时留着几个 micro-batch 的激活？",
+        ": how many micro-batches are alive at most on each stage?",
+    ),
+}
 
 _KIND: dict[Kind, tuple[str, str]] = {
     "choice": (
@@ -124,7 +138,8 @@ vetoes: []                   # what must not be said: {says, why, myth, keywords
 def template(kind: Kind) -> str:
     """Return a file to be filled in. It is read as it stands; lint names every TODO left in it."""
     own, proof = _KIND[kind]
-    head = _HEAD.format(kind=kind)
+    zh, en = _ASKED.get(kind, ("", ""))
+    head = _HEAD.format(kind=kind, zh=zh, en=en)
     tail = _TAIL.format(proof=proof)
     # What is drawn is what is run.
     return head + own + (tail.replace("ranks: 4", "ranks: =p") if kind == "numeric" else tail)
