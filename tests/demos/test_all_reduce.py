@@ -100,7 +100,7 @@ def test_a_break_shows_at_its_number_of_ranks_and_not_below(run: Run, name: str)
     else:
         assert planted.expect in failed(report)
     assert report["verdict"] != "pass"
-    assert run(planted.ranks - 1, name)["verdict"] == "pass"
+    assert run(planted.ranks - 1, name, ends=True)["verdict"] == "pass"
 
 
 def test_what_a_break_leaves_right(run: Run) -> None:

@@ -45,7 +45,7 @@ def test_what_does_not_come_is_waited_for(run: Run) -> None:
     assert "in arrived" in stacks[0]
     assert "in prepare" in stacks[1]  # a step ahead
     # Only a rank alone in skipping is waited for.
-    assert failed(run(2, "no-zeros", skip="nobody")) == []
+    assert failed(run(2, "no-zeros", ends=True, skip="nobody")) == []
 
 
 def test_the_other_breaks(run: Run) -> None:
