@@ -17,6 +17,7 @@ from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import parts_of
 from quizkit.proof.judge import key_names
 from quizkit.proof.neutral import factors, terms
+from quizkit.proof.plainly import NUMBER
 from quizkit.proof.told import numbers_told, words_told
 from quizkit.proof.worlds import judges, names_of, sides, value_of
 
@@ -30,6 +31,12 @@ _MEANT = {
     r"bf16|fp16|float16": 2.0, r"days?": 86400.0, r"hours?": 3600.0, r"minutes?": 60.0,
     r"forward and backward|backward (?:at |takes )?twice": 3.0,
 }  # fmt: skip
+# "4 ranks" and "step 2" tell how many and which, and no factor.
+_USED = re.compile(
+    r"\b(?:ranks?|steps?|layers?|stages?|gpus?|nodes?|micro-batch|level|zero) \d+\b|"
+    rf"{NUMBER}(?=[ -](?:\w+ )?(?:ranks?|gpus?|stages?|nodes?|steps?|layers?|micro-batch(?:es)?|"
+    r"tokens?|experts?|heads?|machines?|process(?:es)?|documents?|samples?|sequences?|buckets?)\b)"
+)
 _BYTES = r"\b(?:bytes?|bits?|[kmgt]i?b(?:/s|it)?)\b"
 _ONE_MORE = re.compile(
     r"\b(?:another|others?|extra|more|later|before|apart|beyond|besides|next|except|from [01]|"
@@ -70,21 +77,12 @@ def fudged(question: Question, demo: Demo) -> Iterator[Rule]:
 
 
 def _told(question: Question, demo: Demo) -> frozenset[float]:
-    """The numbers that the words tell, digits in names aside, and those the run is made with."""
+    """The numbers that the words tell; what counts ranks or rows is called by its name instead."""
     proof = question.proof
     assert proof is not None
-    words = words_told(question)
+    words = _USED.sub(" ", words_told(question))
     told = {*numbers_told(words)}
     told |= {n for pattern, n in _MEANT.items() if re.search(rf"(?<![a-z])(?:{pattern})", words)}
-    for given in (proof.ranks, *proof.args.values()):
-        if isinstance(given, Formula):
-            told |= {
-                float(each.value)
-                for each in ast.walk(given.tree)
-                if isinstance(each, ast.Constant) and is_number(each.value)
-            }
-        elif is_number(given):
-            told.add(float(given))
     if re.search(_BYTES, f"{words} {getattr(question, 'unit', '').lower()}"):
         told.add(8.0)
     times = [p.default for n, p in demo.parameters.items() if n in ("forward", "backward")]

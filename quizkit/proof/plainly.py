@@ -25,7 +25,7 @@ def plainly(question: Question, demo: Demo) -> Iterator[Rule]:
     yield from _quoted(question, demo)
 
 
-_NUMBER = rf"(?<![-\w.{{])(\d+|{'|'.join(sorted(SPELT, key=len, reverse=True))})"
+NUMBER = rf"(?<![-\w.{{])(\d+|{'|'.join(sorted(SPELT, key=len, reverse=True))})"
 _MANY = r"\b(?:accumulat\w+|several|many|multiple)\b"
 
 
@@ -54,7 +54,7 @@ def asked(question: Question) -> str:
 
 def told_of(words: str, name: str) -> set[int]:
     """Return the whole numbers that a text says before the name of an option."""
-    told = re.findall(rf"{_NUMBER}[ -](?:\w+ )?{_called(name)}", words)
+    told = re.findall(rf"{NUMBER}[ -](?:\w+ )?{_called(name)}", words)
     return {SPELT[each] if each in SPELT else int(each) for each in told}
 
 

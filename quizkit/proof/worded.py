@@ -162,6 +162,10 @@ def _claimed(question: Question) -> Iterator[tuple[str, str, Formula]]:
             for index, claim in enumerate(question.proof.claims):
                 if "answer" in claim.names:
                     yield f"proof.claims.{index}", re.split(r"(?<=[.;])\s", asked)[-1], claim
+        case Order():
+            asked = " ".join(question.prompt.en.lower().split())
+            for index, claim in enumerate(question.proof.claims):
+                yield f"proof.claims.{index}", asked, claim
         case _:
             pass
 
@@ -175,7 +179,7 @@ def kin(words: frozenset[str]) -> frozenset[str]:
 
 
 # In so many lines of Watch that one alone says nothing.
-_GENERIC = stems("output rank time")
+GENERIC = stems("output rank time")
 
 
 def _planted(question: Question, demo: Demo) -> str:
@@ -201,7 +205,7 @@ def _about(text: str, claim: Formula, demo: Demo, planted: str) -> bool:
     # Of a bug everybody says that there is an error: its reason is about the cause.
     groups = [each for each in _GROUPS if not (planted and stem("error") in each)]
     shared = mine.union(*(each for each in groups if each & mine)) & theirs
-    return bool(shared - _GENERIC)
+    return bool(shared - GENERIC)
 
 
 _CALLED = re.compile(r"\b[A-Za-z]+-\d+\b")  # ZeRO-3: which one it is, and not what of it
