@@ -208,7 +208,8 @@ def _outcome(result: "Result", mutation: "Mutation | None", lang: "Lang") -> str
     word, parts = say(f"prove.{result.status}", lang), result.parts
     if result.status not in ("proved", "recorded") or parts is None or parts.whole:
         return word
-    said = {"word": word.strip(), "proved": parts.proved, "of": parts.of}
+    more = say(f"prove.{parts.kind}_more", lang, count=parts.in_part) if parts.in_part else ""
+    said = {"word": word.strip(), "proved": parts.proved, "of": parts.of, "more": more}
     return say(f"prove.{parts.kind}", lang, **said)
 
 

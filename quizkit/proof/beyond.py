@@ -6,7 +6,7 @@ always, with recomputation, in an epoch - has to be in a claim, in `at`, in an a
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from quizkit.bank.entry import points_of
 from quizkit.bank.formula import Formula
@@ -16,16 +16,14 @@ from quizkit.bank.model import (
     Choice,
     Cloze,
     Essay,
-    Option,
     Question,
-    RubricPoint,
     Text,
 )  # fmt: skip
 from quizkit.lab.catalogue import Demo, Parameter
 from quizkit.proof.conjuncts import parts_of
 from quizkit.proof.phrase import main_clause, stems
 from quizkit.proof.plainly import asked
-from quizkit.proof.sayings import sayings, tellings
+from quizkit.proof.sayings import known_names, sayings, tellings, told_whole
 from quizkit.proof.setting import rows, setting
 from quizkit.proof.worlds import names_of
 
@@ -36,7 +34,7 @@ Said = tuple[str, Text, Formula | None]
 def beyond(question: Question, demo: Demo) -> Iterator[Rule]:
     """Yield (place, message) of what is said and no run was made for."""
     if isinstance(question, Choice):
-        yield from _more_than_told(question, demo)
+        yield from _more_than_told(question)
         yield from _alike(question, demo)
         yield from _laws(question)
     yield from _at_one_size(question, demo)
@@ -44,14 +42,9 @@ def beyond(question: Question, demo: Demo) -> Iterator[Rule]:
     yield from _set_otherwise(question, demo)
 
 
-def known_names(question: Question, demo: Demo) -> Collection[str]:
-    """Return the names of what the runs of a proof are made with."""
-    return {"ranks", *demo.parameters, *(name for row in rows(question) for name in row)}
-
-
-def _more_than_told(question: Choice, demo: Demo) -> Iterator[Rule]:
+def _more_than_told(question: Choice) -> Iterator[Rule]:
     """A right option that says two things, the second mostly why, and claims one."""
-    known = known_names(question, demo)
+    known = known_names(question)
     for index, option in enumerate(question.options):
         if option.correct and option.claim:
             said, told = sayings(option.text), tellings(option.claim.tree, known)
@@ -62,15 +55,9 @@ def _more_than_told(question: Choice, demo: Demo) -> Iterator[Rule]:
                 )
 
 
-def told_whole(point: Option | RubricPoint, known: Collection[str]) -> bool:
-    """Tell whether the claim of a point has a part for each thing that the point says."""
-    said = point.text if isinstance(point, Option) else point.says
-    return point.claim is not None and sayings(said) <= tellings(point.claim.tree, known)
-
-
-def _texts(question: Question, demo: Demo) -> Iterator[Said]:
+def _texts(question: Question) -> Iterator[Said]:
     """Yield what the key says: right options, points that count as proved, or what is asked."""
-    known = known_names(question, demo)
+    known = known_names(question)
     match question:
         case Choice(options=options):
             for index, option in enumerate(options):
@@ -100,7 +87,7 @@ def _at_one_size(question: Question, demo: Demo) -> Iterator[Rule]:
     runs = [demo.filled(setting(question, row)) for row in rows(question)]
     made = [{**dict(run.args), "ranks": run.ranks} for run in runs]
     varied = {name for name in made[0] if len({each[name] for each in made}) > 1}
-    for place, text, claim in _texts(question, demo):
+    for place, text, claim in _texts(question):
         english = text.en.lower()
         for found in _WHATEVER.finditer(english):
             named = {*_named(found[1], demo)}
@@ -213,7 +200,7 @@ def _techniques(question: Question, demo: Demo) -> Iterator[Rule]:
     told += [f"{name} {each.text} {each.choices}" for name, each in demo.parameters.items()]
     told += [f"{name} {each.source}" for name, each in demo.breaks.items()]
     known = stems(" ".join(told).replace("_", " ").replace("-", " "))
-    texts = [text.en for _, text, _ in _texts(question, demo)]
+    texts = [text.en for _, text, _ in _texts(question)]
     if not isinstance(question, Essay | Bug):
         texts += [text.en for text in question.asks]
     words = " . ".join(texts).lower()
@@ -245,7 +232,7 @@ _ANY_WORD = {"none", "all", "one", "no", "own", "full", "off", "on", "any", "eac
 
 def _values_named(words: str, parameter: Parameter) -> Iterator[str]:
     """Yield the values of an option that the words name as such, not what it is not."""
-    choices = [each for each in parameter.choices if isinstance(each, str)]
+    choices = [*parameter.choices]
     if parameter.kind == "bool":
         choices = [parameter.name] if parameter.default is False else []
     for each in choices:

@@ -5,15 +5,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quizkit.bank.model import Bug, Choice, Essay, Option, Question, RubricPoint
+from quizkit.proof.sayings import known_names, told_whole
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The number of options, points or reasons that carry a claim, of so many that there are."""
+    """The number of options, points or reasons that are proved, of so many that there are.
+
+    `in_part` are those that say more than their claim: a run decides one thing that they say.
+    """
 
     kind: Literal["options", "points", "reasons"]
     proved: int
     of: int
+    in_part: int = 0
 
     @property
     def whole(self) -> bool:
@@ -25,16 +30,24 @@ def parts(question: Question) -> Parts | None:
     """Count the parts of a question's key; numbers, gaps and steps need a claim each anyway."""
     match question:
         case Choice(options=options):
-            return _counted("options", options)
+            # Right ones say one thing for each part of their claim, or they fail.
+            return Parts("options", len(_claimed(options)), len(options))
         case Essay(rubric=points):
-            return _counted("points", points)
+            return _counted("points", question, points)
         case Bug(reasons=points):
-            return _counted("reasons", points)
+            return _counted("reasons", question, points)
         case _:
             return None
 
 
 def _counted(
-    kind: Literal["options", "points", "reasons"], each: Sequence[Option | RubricPoint]
+    kind: Literal["points", "reasons"], question: Question, each: Sequence[RubricPoint]
 ) -> Parts:
-    return Parts(kind, sum(part.claim is not None for part in each), len(each))
+    claimed = _claimed(each)
+    known = known_names(question) if question.proof else ()
+    whole = sum(told_whole(part, known) for part in claimed)
+    return Parts(kind, whole, len(each), len(claimed) - whole)
+
+
+def _claimed(each: Sequence[Option | RubricPoint]) -> Sequence[Option | RubricPoint]:
+    return [part for part in each if part.claim]

@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Collection
 
-from quizkit.bank.model import Text
+from quizkit.bank.model import Option, Question, RubricPoint, Text
 from quizkit.proof.conjuncts import parts_of
 from quizkit.proof.worlds import judges, names_of
 
@@ -39,6 +39,19 @@ def sayings(text: Text) -> int:
 def _split(said: str, lang: str) -> list[str]:
     plain = _VERDICT.sub("", re.sub(r"`[^`]*`", "x", said.strip()))
     return [each for each in _JOINED[lang].split(plain) if re.search(r"\w", each)]
+
+
+def told_whole(part: Option | RubricPoint, known: Collection[str]) -> bool:
+    """Tell whether a claim has a part for each thing that its option, point or reason says."""
+    said = part.text if isinstance(part, Option) else part.says
+    return part.claim is not None and sayings(said) <= tellings(part.claim.tree, known)
+
+
+def known_names(question: Question) -> Collection[str]:
+    """Return the names of what the runs of a proof are made with."""
+    proof = question.proof
+    assert proof is not None
+    return {"ranks", *proof.args, *(name for row in proof.at for name in row)}
 
 
 def tellings(claim: ast.expr, known: Collection[str]) -> int:

@@ -35,6 +35,7 @@ WORDS: Words = {
     "your_way": {"zh": "你错在", "en": "what yours forgets"},
     "said": {"zh": "你说了", "en": "said"},
     "left_out": {"zh": "没提到", "en": "left out"},
+    "in_part": {"zh": "只测到一部分", "en": "measured in part"},
     # One measurement. The value comes first: what it is may be cut. Of what does not hold, what
     # it would be stands beside what was measured.
     "would_equal": {

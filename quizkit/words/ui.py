@@ -401,6 +401,10 @@ WORDS: Words = {
     "you_said": {"zh": "你说", "en": "You said"},
     "you_left_out": {"zh": "你没说", "en": "You left out"},
     "point_holds": {"zh": "实测支持这一点", "en": "The run bears it out"},
+    "point_holds_in_part": {
+        "zh": "实测支持其中测到的部分",
+        "en": "The run bears out the part of it that it measures",
+    },
     "gap_name": {"zh": "空{number}", "en": "gap{number}"},
     "order_rises": {
         "zh": "实测值照你排的顺序依次变大",
@@ -465,6 +469,10 @@ WORDS: Words = {
         "zh": "{of} 个选项里，这份记录判定了 {proved} 个，都跟答案一致；装上 PyTorch 就能在这里真跑",
         "en": "Of {of} options the recorded run decides {proved}, and bears out the key on them; with PyTorch installed it runs here",
     },
+    "proves_points_more": {
+        "zh": "；另 {count} 个只测到一部分",
+        "en": "; {count} more are measured in part",
+    },
     "proves_points": {
         "zh": "{of} 个要点里，这次实测判定了 {proved} 个，都跟答案一致",
         "en": "Of {of} points the run decides {proved}, and bears out the key on them",
@@ -472,6 +480,10 @@ WORDS: Words = {
     "proves_points_recorded": {
         "zh": "{of} 个要点里，这份记录判定了 {proved} 个，都跟答案一致；装上 PyTorch 就能在这里真跑",
         "en": "Of {of} points the recorded run decides {proved}, and bears out the key on them; with PyTorch installed it runs here",
+    },
+    "proves_reasons_more": {
+        "zh": "；另 {count} 条只测到一部分",
+        "en": "; {count} more are measured in part",
     },
     "proves_reasons": {
         "zh": "{of} 条原因里，这次实测判定了 {proved} 条，都跟答案一致",

@@ -21,7 +21,7 @@ def question(tmp_path: Path) -> Read:
         path = tmp_path / "pp" / "q.yaml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(
-            "level: 2\nprompt: Of messages and gradients sent. p?\nexplain: e\n" + text,
+            "level: 2\nprompt: Of messages and gradients sent, and time. p?\nexplain: e\n" + text,
             encoding="utf-8",
         )
         problems: list[Problem] = []

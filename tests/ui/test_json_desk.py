@@ -316,7 +316,7 @@ def test_proof_why_and_say_are_about_the_last_verdict(bank: Bank, tmp_path: Path
     assert printed[3]["proof"]["schema"] == "quizkit/report/1"
     assert printed[3]["proof"]["metrics"] == {"bubble": "NaN"}
     assert (printed[3]["own"], printed[3]["measured"]) == (True, 0.25)
-    assert printed[3]["parts"] == {"kind": "reasons", "proved": 0, "of": 1}
+    assert printed[3]["parts"] == {"kind": "reasons", "proved": 0, "of": 1, "in_part": 0}
 
 
 def test_the_last_verdict_can_still_be_asked_about(bank: Bank, tmp_path: Path):

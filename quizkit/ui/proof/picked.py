@@ -9,6 +9,7 @@ from quizkit.bank.draw import show_value
 from quizkit.bank.model import Bug, Choice, Essay
 from quizkit.bank.model import Text as Said
 from quizkit.proof.judge import Judged
+from quizkit.proof.sayings import known_names, told_whole
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
 from quizkit.ui.screens.parts import RIGHT, WRONG, pairs, short
@@ -27,7 +28,7 @@ def picked(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType
     """
     claims = {judged.place: judged for judged in proof.claims}
     rows: list[Row] = []
-    for place, text, said in _statements(moment):
+    for place, text, said, whole in _statements(moment):
         judged = claims.get(place)
         if judged is not None and judged.truths and "error" not in judged.truths:
             label = say("ui.you_said" if said else "ui.you_left_out", moment.lang)
@@ -35,28 +36,43 @@ def picked(moment: Moment, proof: ProofView, plain: bool) -> list[RenderableType
             # A point is long, and stands in full with the verdict.
             choice = isinstance(moment.question, Choice)
             rows.append((label, words if choice else short(words, _LONGEST)))
-            rows += _measured(moment, proof, judged, plain)
+            rows += _measured(moment, proof, judged, whole, plain)
     return [Text(""), pairs(rows)] if rows else []
 
 
-def _statements(moment: Moment) -> Iterator[tuple[str, Said, bool]]:
-    """Yield what can be claimed of an answer: its place, its words, and if the learner said it."""
+def _statements(moment: Moment) -> Iterator[tuple[str, Said, bool, bool]]:
+    """Yield what can be claimed of an answer: its place, its words, if the learner said it, and if
+    its claim has all that it says.
+    """
     question, given = moment.question, Draft(moment.given)
+    known = known_names(question)
     match question:
         case Choice():
             for index in sorted(given.picked, key=moment.asked.order.index):
-                yield f"options.{index}.claim", question.options[index].text, True
+                yield f"options.{index}.claim", question.options[index].text, True, True
         case Bug(reasons=points) if found_line(moment, given):  # others were not asked why
             for index, point in enumerate(points):
-                yield f"reasons.{index}.claim", point.says, index in given.ticks("reasons")
+                yield (
+                    f"reasons.{index}.claim",
+                    point.says,
+                    index in given.ticks("reasons"),
+                    told_whole(point, known),
+                )
         case Essay(rubric=points) if moment.given is not None:
             for index, point in enumerate(points):
-                yield f"rubric.{index}.claim", point.says, index in given.ticks("points")
+                yield (
+                    f"rubric.{index}.claim",
+                    point.says,
+                    index in given.ticks("points"),
+                    told_whole(point, known),
+                )
         case _:
             pass
 
 
-def _measured(moment: Moment, proof: ProofView, judged: Judged, plain: bool) -> Iterator[Row]:
+def _measured(
+    moment: Moment, proof: ProofView, judged: Judged, whole: bool, plain: bool
+) -> Iterator[Row]:
     """The numbers, and whether they bear it out."""
     lang = moment.lang
     if judged.place in proof.untested:
@@ -71,4 +87,5 @@ def _measured(moment: Moment, proof: ProofView, judged: Judged, plain: bool) -> 
         yield say("ui.measured", lang), Text(numbers, overflow="fold")
     holds = judged.truths[-1] == "true"
     bears = "ui.point_holds" if judged.role == "point" else "ui.said_holds"
+    bears += "" if whole else "_in_part"
     yield "", Text(say(bears if holds else "ui.said_fails", lang), RIGHT if holds else WRONG)

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from quizkit.bank.entry import points_of
 from quizkit.bank.model import Choice, Essay
+from quizkit.proof.sayings import known_names, told_whole
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
 from quizkit.ui.proof.bearing import Bearing, Mark, bearing, claimable
@@ -32,6 +33,7 @@ class Statement:
     text: str
     bearing: Bearing
     note: str = ""
+    in_part: bool = False  # it says more than the run decides
 
 
 def options(moment: Moment, proof: ProofView) -> list[Statement]:
@@ -58,13 +60,15 @@ def points(moment: Moment, proof: ProofView) -> list[Statement]:
     essay = isinstance(question, Essay)
     ticked = given.ticks("points" if essay else "reasons")
     was_asked = moment.given is not None and (essay or found_line(moment, given))
+    known = known_names(question)
     found: list[Statement] = []
     for at, (place, point) in enumerate(points_of(question)):
         told = bearing(question, proof, f"{place}.claim", lang)
         note = say("glance.said" if at in ticked else "glance.left_out", lang)
         if told.mark != "open":
             text = moment.asked.fill(point.says, lang)
-            found.append(Statement(at + 1, text, told, note if was_asked else ""))
+            part = not told_whole(point, known)
+            found.append(Statement(at + 1, text, told, note if was_asked else "", part))
     return found
 
 
@@ -105,6 +109,7 @@ def _line(of: Statement, lang: Lang, plain: bool, width: int) -> Text:
     sign, style = SIGNS[of.bearing.mark]
     notes = [say(f"glance.{of.bearing.mark}", lang)] if plain else []
     notes += [of.note] if of.note else []
+    notes += [say("glance.in_part", lang)] if of.in_part else []
     tail = bracketed(notes, lang) if notes else ""
     line = Text("").append("" if plain else f"{sign} ", style).append(f"{of.number}) ", "bold")
     text = short(inline(of.text, True), width - line.cell_len - Text(tail).cell_len)
