@@ -141,7 +141,8 @@ def priced(parameter: Parameter) -> bool:
 def tells(question: Question, parameter: Parameter) -> bool:
     """Tell whether a quotation has a word, or the number, of the option that it is for.
 
-    What is not given otherwise than by default needs none, and words for nothing are its own.
+    What is not given otherwise than by default needs none, and words for nothing are its own. A
+    number that is another one tells nothing.
     """
     proof = question.proof
     assert proof is not None
@@ -149,9 +150,8 @@ def tells(question: Question, parameter: Parameter) -> bool:
     given = proof.args.get(parameter.name, parameter.default)
     if isinstance(given, Formula | bool) or given in (parameter.default, 0):
         return True
-    if is_number(given) and (
-        ({*numbers_in(words)} and priced(parameter)) or given in numbers_in(words)
-    ):
-        return True
+    numbers = {*numbers_in(words)}
+    if is_number(given) and numbers:  # a price may be told in another unit
+        return priced(parameter) or given in numbers
     said = f"{parameter.name} {parameter.text} {given}".replace("_", " ")
     return bool(stems(words) & stems(said))

@@ -23,6 +23,9 @@ _LARGER = 4  # times what a row asks for, at most: the rest is too large to be r
 
 Relation = tuple[str, str, str]
 
+# Draws that no learner's own machine runs are asked all the same: one at least is run here.
+_KEPT_OUT: tuple[Relation, ...] = (("when", "is", "false"),)
+
 
 @dataclass(frozen=True, slots=True)
 class Undrawn:
@@ -53,7 +56,8 @@ def undrawn(question: Question, demos: Mapping[str, Demo]) -> Iterator[Undrawn]:
         except FormulaError:
             continue
         if _fits(wanted, run):
-            found.append((drawn, {*_relations(wanted)}))
+            kept_out = proof.when is not None and not proof.when.truth(dict(drawn))
+            found.append((drawn, {*_relations(wanted), *(_KEPT_OUT if kept_out else ())}))
     while found:
         drawn, new = max(found, key=lambda each: len(each[1] - shown))
         if not new - shown:
