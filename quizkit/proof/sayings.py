@@ -22,7 +22,8 @@ _JOINED = {
     "en": re.compile(
         r"[;.](?=\s|$)|\b(?:because|therefore|hence|thus|thereby)\b|"
         r"\bso\b(?! (?:far|many|much|long|often|that)\b)|\bsince\b|"
-        r",? \bas\b(?! (?:it|they) (?:is|are|was|were)(?:[,.;]|$))(?= (?:it|they|each|every|all|no|both|the (?:\w+ )?\w+ (?:is|are|has|have))\b)|"
+        r",? \bas\b(?! (?:it|they) (?:is|are|was|were)(?:[,.;]|$))"
+        r"(?= (?:it|they|each|every|all|no|both|the (?:\w+ )?\w+ (?:is|are|has|have))\b)|"
         r", (?:and|but|which|while|whereas|as|whose|yet|nor)\b"
     ),
     "zh": re.compile(
