@@ -469,9 +469,13 @@ WORDS: Words = {
         "zh": "{of} 个选项里，这份记录判定了 {proved} 个，都跟答案一致；装上 PyTorch 就能在这里真跑",
         "en": "Of {of} options the recorded run decides {proved}, and bears out the key on them; with PyTorch installed it runs here",
     },
-    "proves_points_more": {
-        "zh": "；另 {count} 个只测到一部分",
-        "en": "; {count} more are measured in part",
+    "proves_points_in_part": {
+        "zh": "{of} 个要点里，这次实测完整支持 {proved} 个，部分支持 {in_part} 个",
+        "en": "Of {of} points the run bears out {proved}, and {in_part} in part",
+    },
+    "proves_points_in_part_recorded": {
+        "zh": "{of} 个要点里，这份记录完整支持 {proved} 个，部分支持 {in_part} 个；装上 PyTorch 就能在这里真跑",
+        "en": "Of {of} points the recorded run bears out {proved}, and {in_part} in part; with PyTorch installed it runs here",
     },
     "proves_points": {
         "zh": "{of} 个要点里，这次实测判定了 {proved} 个，都跟答案一致",
@@ -481,9 +485,13 @@ WORDS: Words = {
         "zh": "{of} 个要点里，这份记录判定了 {proved} 个，都跟答案一致；装上 PyTorch 就能在这里真跑",
         "en": "Of {of} points the recorded run decides {proved}, and bears out the key on them; with PyTorch installed it runs here",
     },
-    "proves_reasons_more": {
-        "zh": "；另 {count} 条只测到一部分",
-        "en": "; {count} more are measured in part",
+    "proves_reasons_in_part": {
+        "zh": "{of} 条原因里，这次实测完整支持 {proved} 条，部分支持 {in_part} 条",
+        "en": "Of {of} reasons the run bears out {proved}, and {in_part} in part",
+    },
+    "proves_reasons_in_part_recorded": {
+        "zh": "{of} 条原因里，这份记录完整支持 {proved} 条，部分支持 {in_part} 条；装上 PyTorch 就能在这里真跑",
+        "en": "Of {of} reasons the recorded run bears out {proved}, and {in_part} in part; with PyTorch installed it runs here",
     },
     "proves_reasons": {
         "zh": "{of} 条原因里，这次实测判定了 {proved} 条，都跟答案一致",

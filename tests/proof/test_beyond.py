@@ -45,7 +45,7 @@ def said(question: Read) -> Rules:
         ("It stays the same, because gradients are sent", "不变", 2),
         ("It stays the same", "不变，因为发的是梯度", 2),
         ("It stays; gradients are sent, and so are weights", "不变", 3),
-        ("No, it stays as it is", "不对，不变", 1),
+        ("No; it stays as it is", "不对；不变", 1),
         ("As many as before, so far as `a; b` goes", "跟以前一样多", 1),
         ("The one with m = 4, which is slower", "m = 4 的那个", 2),
     ],

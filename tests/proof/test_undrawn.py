@@ -59,3 +59,12 @@ def test_a_draw_too_large_to_be_run_is_left(question: Read, prover: Prover):
     drawn = [each.drawn for each in undrawn(question(NUMBER), prover.demos)]
     assert drawn
     assert all(each["m"] < 700 for each in drawn)
+
+
+def test_a_draw_that_no_learner_runs_is_run_here(question: Read, prover: Prover):
+    # All are like some row, and `when` keeps them off the learner's machine.
+    every = NUMBER.replace("m: [6, 12, 14, 700]", "m: [6, 14]")
+    every = every.replace("{p: 3, m: 12}, {p: 4, m: 12}", "{p: 4, m: 6}, {p: 4, m: 14}")
+    every = every.replace("{p: 4, m: 14}", "{p: 4, m: 14}, {p: 3, m: 14}, {p: 2, m: 14}")
+    kept = every.replace("  claims:", "  when: p < 4\n  claims:")
+    assert [each.drawn["p"] for each in undrawn(question(kept), prover.demos)] == [4]

@@ -146,3 +146,13 @@ def test_a_run_that_is_refused_says_nothing(question: Read, brings: Brings, mask
     # 3 ranks are refused; 6 are not, and there the key does not hold.
     (said,) = prover.mutate(question(CHOICE), deep=True).elsewhere
     assert said.en == HANGS.format("ranks: 1")
+
+
+def test_another_number_tells_nothing(question: Read, brings: Brings, masked: Demo):
+    text = CHOICE.replace("ranks: 1", "ranks: 3")
+    text += "  args: {microbatches: 1}\n  said: {microbatches: of 5 micro-batches}\n"
+    told = 'assume: [{zh: x, en: "a step of 5 micro-batches"}]\n'
+    said = survived(question, brings, masked, told + text, microbatches=1)
+    assert HANGS.format("microbatches: 1") in said
+    right = (told + text).replace("of 5", "of 1")
+    assert survived(question, brings, masked, right, microbatches=1) == ()

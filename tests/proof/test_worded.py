@@ -52,6 +52,8 @@ def test_arithmetic_that_nobody_is_told(question: Read, claim: str, message: str
 
 def test_a_factor_that_is_told_is_fair(question: Read):
     claim = "isclose(answer, sent_messages_ring[0] * 7)"
+    # How many there are of something is no factor: that has a name.
+    assert "nowhere tell the factor 7" in said(question(ring(claim, "messages of 7 ranks")))
     assert said(question(ring(claim, "each of them 7 times"))) == ""
 
 
@@ -305,3 +307,14 @@ def test_a_metric_that_is_a_product_of_arguments(question: Read, brings: Brings)
     scenes = [scene(asked, BoundRun({"t": 10, "k": 2}, report), demo)]
     said = [each.en for each in meant(asked, scenes, demo, seen)]
     assert "is tokens * top in every run on record" in said[0]
+
+
+def test_an_order_of_times_by_what_is_no_time(question: Read):
+    asked = question(
+        "kind: order\nsteps: [{id: mlp, text: mlp}, {id: core, text: attention}]\n"
+        "proof:\n  demo: flops\n  ranks: 1\n  claims:\n"
+        "    - (flops_mlp[0] < flops_attention[0]) == (mlp < core)\n"
+    )
+    assert "the words are about `sent`" in said(asked)
+    counted = replace(asked, prompt=Text("算", "Which multiplies least?"))
+    assert said(counted) == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 
 from quizkit.bank.formula import parse
 from quizkit.bank.functions import Value
@@ -23,6 +23,7 @@ from quizkit.tutor.tally import Tally
 from quizkit.ui.mock.judge_screen import judge_screen
 from quizkit.ui.pictures.chart import charts
 from quizkit.ui.proof.claims import put_in
+from quizkit.ui.proof.glance import glance
 from quizkit.ui.proof.proof_screen import telling
 from quizkit.ui.screens.parts import footer, help_screen
 from quizkit.ui.screens.question_screen import pre_ticked, question_screen
@@ -553,6 +554,24 @@ class TestProof:
         assert re.search("\n".join(rows) + "\n", shown), shown
         unknown = drawn(verdict_screen(_answered(question, None, proof), 80), 80)
         assert "You left out" not in unknown
+
+    def test_of_a_point_that_says_more_than_its_claim_a_part_is_borne_out(self, tmp_path: Path):
+        says = {"zh": "前三个在，因为要等反向", "en": "three are live, because backward is due"}
+        rubric = [{"points": 1, "says": says, "claim": "peak_live_1f1b[0] == 3"}]
+        question = shelf.claimed(tmp_path, "essay", [], rubric=rubric)
+        proof = shelf.run_of(question, "pipeline")
+        given = {"text": "x", "points": [0], "vetoes": []}
+        english = _answered(question, given, proof)
+        for moment, part, of_all, glanced in (
+            (english, "The run bears out the part of it that it measures",
+             "Of 1 points the run bears out 0, and 1 in part", "measured in part"),
+            (replace(english, lang="zh"), "实测支持其中测到的部分",
+             "1 个要点里，这次实测完整支持 0 个，部分支持 1 个", "只测到一部分"),
+        ):  # fmt: skip
+            shown = drawn(verdict_screen(moment, 120), 120)
+            assert part in shown
+            assert of_all in shown
+            assert glanced in drawn(Group(*glance(moment, 120)), 120)
 
     def test_a_planted_bug_shows_the_check_that_fails(self):
         moment = judged("bug", proof=shelf.proof(shelf.asked("bug")))

@@ -60,10 +60,8 @@ def _borne_out(parts: Parts | None, kept: str, lang: Lang) -> str:
     """That the key stands; or which part of it, where only that rests on a claim."""
     if parts is None or parts.whole:
         return say(f"ui.proved{kept}", lang)
-    borne_out = say(f"ui.proves_{parts.kind}{kept}", lang, proved=parts.proved, of=parts.of)
-    if parts.in_part:
-        borne_out += say(f"ui.proves_{parts.kind}_more", lang, count=parts.in_part)
-    return borne_out
+    key = f"ui.proves_{parts.kind}{'_in_part' if parts.in_part else ''}{kept}"
+    return say(key, lang, proved=parts.proved, of=parts.of, in_part=parts.in_part)
 
 
 def telling(drawn: Sequence[Chart], proof: ProofView) -> Sequence[Chart]:
