@@ -182,12 +182,13 @@ _TECHNIQUES = {
     r"dropout": "dropout dice masks", r"momentum": "momentum adam moments",
     r"epochs?": "epoch sampler dataset", r"hierarchical\w*": "hierarchical levels nodes",
     r"double[- ]buffer\w*": "buffer", r"warm[- ]?up": "warm warmup",
-    r"accumulat\w+": "accumulate microbatch micro", r"overlap\w*": "overlap hide hidden exposed",
+    r"accumulat(?!ors?\b)\w+": "accumulate microbatch micro",
+    r"overlap\w*": "overlap hide hidden exposed",
 }  # fmt: skip
 _TECHNIQUE = re.compile(rf"\b(?:{'|'.join(_TECHNIQUES)})\b")
 _WITHOUT = re.compile(
     r"(?:\b(?:no|not|without|never|nothing|neither|nor|none|unlike|instead of|rather than|than|off|"
-    r"before|against|whether|if)\b[^.;,]{0,30}|\bnon-?|\bun)$"
+    r"avoid|before|against|whether|if)\b[^.;,]{0,30}|\bnon-?|\bun)$"
 )
 
 
@@ -199,6 +200,7 @@ def _techniques(question: Question, demo: Demo) -> Iterator[Rule]:
     told += [f"{name} {each.text} {each.part}" for name, each in demo.watch.items()]
     told += [f"{name} {each.text} {each.choices}" for name, each in demo.parameters.items()]
     told += [f"{name} {each.source}" for name, each in demo.breaks.items()]
+    told += [claim.source for claim in proof.claims]  # a calculator's `dropout=True`
     known = stems(" ".join(told).replace("_", " ").replace("-", " "))
     texts = [text.en for _, text, _ in _texts(question)]
     if not isinstance(question, Essay | Bug):
@@ -218,11 +220,12 @@ def _set_otherwise(question: Question, demo: Demo) -> Iterator[Rule]:
     assert proof is not None
     words = asked(question)
     for name, parameter in demo.parameters.items():
-        if name in proof.said:
+        if name in proof.said or name in proof.regardless:
             continue
         values = {dict(demo.filled(setting(question, row)).args)[name] for row in rows(question)}
         named = {*_values_named(words, parameter)}
-        if named and not named & {str(each) for each in values}:
+        # A run of `each` makes them all, and one without `nothing` has them all.
+        if named and not {"each", "nothing", *named} & {str(each) for each in values}:
             shown = ", ".join(sorted(map(str, values)))
             yield "proof.args", f"the words say `{min(named)}`, and `{name}` is `{shown}`"
 
