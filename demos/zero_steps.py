@@ -32,6 +32,10 @@ Watch
     norm (norm)                       that this rank clips by, last step
     norm_one (shared, norm)           of the whole gradient on one process, last step
     kept_norm (shared, norm)          of the whole gradient after clipping, last step
+    turn_scatter (shared, index)      turn of the last reduce-scatter, ZeRO-2; 0 is the step's first
+    turn_clip (shared, index)         turn of the norm's sum and the scaling, ZeRO-2
+    turn_update (shared, index)       turn of the update of the parts, ZeRO-2
+    turn_gather (shared, index)       turn of the all-gather of new weights, ZeRO-2
     drift (difference)                this rank's weights after the last step, from rank 0's
     stage_1_error (difference)        weights after the last step, from torch's Adam on one process
     stage_2_error (difference)        weights after the last step, from torch's Adam on one process,
@@ -229,6 +233,7 @@ def main(
             backward(ours, x[0], targets[0])
         with wire() as in_step:
             zero.step()
+        turns = {name: turn for turn, name in enumerate(zero.life)}
         for step in range(1, steps):
             backward(ours, x[step], targets[step])
             zero.step()
@@ -263,6 +268,7 @@ def main(
         "norm": compared(last.norm),
         "norm_one": shared(compared(true_norms[-1])),
         "kept_norm": shared(compared(everyone(last.kept).norm())),
+        **{f"turn_{name}": shared(counted(turn)) for name, turn in turns.items()},
         "drift": compared(max_error(weights, broadcast(weights.clone(), 0))),
         "redundancy_error": compared(redundancy_error),
     }
@@ -272,15 +278,33 @@ Seen = namedtuple("Seen", "sent own norm kept")
 
 
 class Watched(ZeroOptimizer):
-    """Notes of each step what clipping sent, and this rank's own norm before and after."""
+    """Notes what is done in which order, what clipping sent, and this rank's norm round it."""
+
+    life: list[str]
 
     def clip(self):
         """Clip, and look before and after."""
         own = own_norm(self.buckets)
         with wire() as sent:
             super().clip()
+        self.life.append("clip")
         note = Seen(sent.sent_bytes, own, self.norm.item(), own_norm(self.buckets))
         self.seen = [*getattr(self, "seen", []), note]
+
+    def gather(self):
+        """Gather, and note it."""
+        super().gather()
+        self.life.append("gather")
+
+
+def noted(act, life, name):
+    """Do it, and note it."""
+
+    def acted():
+        act()
+        life.append(name)
+
+    return acted
 
 
 def own_norm(buckets):
@@ -300,6 +324,10 @@ def watch(model, stage, limit, bucket, lr):
         weight.register_post_accumulate_grad_hook(look)
     zero = Watched(model.parameters(), torch.optim.Adam, stage, limit, bucket, lr=lr)
     holders += [each.shard for each in zero.buckets]
+    zero.life = []
+    zero.local.register_step_post_hook(lambda *_: zero.life.append("update"))
+    for each in zero.buckets:
+        each.scatter = noted(each.scatter, zero.life, "scatter")
     return zero, held
 
 

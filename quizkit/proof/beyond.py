@@ -78,7 +78,11 @@ _WHATEVER = re.compile(
     r"however (?:many|large|long|small|much|few)|(?:at|for|with|of|in) any|"
     r"independent(?:ly)? of|any (?:number|size|length|choice|value))\b([^,;.?]*)"
 )
-_EVER = re.compile(r"\b(?:always|never|in (?:all|every) cases?|invariably|without exception)\b")
+_EVER = re.compile(
+    r"\b(?:always|never|in (?:all|every) cases?|invariably|without exception|stops? growing|"
+    r"levels? off|keeps? (?:growing|falling|rising)|no longer grows?|(?:grows?|rises?|falls?) with|"
+    r"the (?:more|longer|larger|bigger)\b.*\bthe|as (?:\w+ ){1,4}(?:grows?|rises?|increases?))\b"
+)
 _WHATEVER_ZH = re.compile("无论|不管|不论|任何|任意|永远|总是|一律|[跟与].{1,12}无关|越.{1,8}越")
 
 

@@ -6,13 +6,15 @@ claim is about something else.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from quizkit.bank.formula import Formula
-from quizkit.bank.model import Choice, Numeric, Question, Trace
+from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Trace
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.phrase import main_clause, stems
-from quizkit.proof.worded import GENERIC, kin
+from quizkit.proof.about import GENERIC, kin
+from quizkit.proof.claimed import claimed, last_sentence
+from quizkit.proof.phrase import stems
+from quizkit.proof.told import words_told
 
 Rule = tuple[str, str]
 
@@ -32,21 +34,106 @@ _SCOPES = tuple(
          "broadcast": "broadcasts?"},
     )
 )  # fmt: skip
+_FORWARD, _BOTH = re.compile(r"\bforward\b"), re.compile(r"\b(?:backward|step|both|train\w*)\b")
+_STEP = re.compile(
+    r"\b(?:(?:a|per|each|one|whole|the|every) (?:training )?step|iteration|an update)\b"
+)
+_IN_FORWARD = re.compile(r"\b(?:forwards?|prefill\w*|decod\w*|generat\w*|inference|serv\w+)\b")
+_CALLED = tuple(
+    {name: re.compile(rf"\b{name.lower()}\b") for name in names}
+    for names in (("MHA", "GQA", "MQA", "MLA"), ("MFU", "HFU"))
+)
+_OF_ATTENTION = stems("key query value")  # whatever is asked about it
+_ONE_END = re.compile(r"\b(?:first|last) (?:rank|stage|gpu|node|shard)")
 _BESIDE = re.compile(r"\b(?:without|not|no|than|as a|percentage of|share of|of the whole)\b[^,;.]*")
 
 
 def neighbours(question: Question, demo: Demo) -> Iterator[Rule]:
     """Yield (place, message) of claims about what lies next to what the words are about."""
-    for place, text, claim in _claimed(question):
+    for place, text, claim in claimed(question):
         names = sorted(claim.names & demo.watch.keys())
         seen = " ".join(_line(name, demo) for name in names)
-        for group in _SCOPES:
-            said = {name for name, pattern in group.items() if pattern.search(text)}
-            of = {name for name, pattern in group.items() if pattern.search(seen)}
+        for group in _SCOPES if not isinstance(question, Order) else ():
+            said, of = _in(group, text), _in(group, seen)
             if said and of and not said & of:
                 yield place, f"the words are about `{min(said)}`, and `{claim}` about `{min(of)}`"
-        if len(names) == 1 and (other := _nearer(names[0], text, question, demo)):
+        if isinstance(question, Choice):  # what is asked is said once, for all options
+            text = f"{last_sentence(question)} {text}"
+        for group in _CALLED if not isinstance(question, Order) else ():
+            said, of = _in(group, text), _in(group, seen)
+            if said and of and not said & of:
+                yield place, f"the words are about {min(said)}, and `{claim}` about {min(of)}"
+        forward = _FORWARD.search(seen) and not _BOTH.search(seen)
+        if forward and _STEP.search(text) and not _IN_FORWARD.search(words_told(question)):
+            yield place, f"the words are about a step, and `{claim}` about a forward"
+        if isinstance(question, Numeric | Trace | Cloze) and _ONE_END.search(text):
+            ends = [n for n in names if not demo.watch[n].shared and _over_all(n, claim)]
+            if ends:
+                yield place, f"one end is asked for, and `{claim}` is of all ranks"
+        if isinstance(question, Numeric | Trace):
+            for told in _parts_of_all(question, text, claim, demo):
+                yield place, told
+        alone = len(names) == 1 and not isinstance(question, Bug | Cloze | Essay | Order)
+        if alone and (other := _nearer(names[0], text, question, demo)):
             yield place, f"the words are nearer to `{other}` than to `{names[0]}`"
+
+
+# Names of metrics say which way it goes, by words that a question has for it.
+_WAYS = {
+    "up": r"\bup\b|to the gpu|from (?:the )?(?:host|cpu)|return\w*|br(?:ing|ought)\w*",
+    "down": r"\bdown\b|to (?:the )?(?:host|cpu)|offload\w*",
+    "forward": r"forward|prefill|decod\w*|generat\w*|logits|kept|keep|held|store|cache",
+    "backward": r"backward|gradient", "sent": r"\bsen[dt]s?\b|sending", "received": r"receiv\w*",
+    "dispatch": "dispatch", "combine": "combin|back", "killed": "kill",
+    "stopped": "stop|fr[eo]ez|frozen|hang|hung",
+}  # fmt: skip
+_PAIRS = (("up", "down"), ("forward", "backward"), ("sent", "received"), ("dispatch", "combine"),
+          ("killed", "stopped"))  # fmt: skip
+_OTHER_WAY = {**dict(_PAIRS), **{other: one for one, other in _PAIRS}}
+_OF_ALL = re.compile(
+    r"\b(?:the whole (?:job|cluster|run|group)|all (?:of )?(?:the )?(?:ranks|gpus|nodes|machines)|"
+    r"(?:each|every|per) (?:node|machine)|(?:is|of) (?:the|a) checkpoint)\b"
+)
+_A_LAYER = re.compile(r"\b(?:one|a|each|per|of the) (?:\w+ )?(?:layer|block)\b")
+
+
+def _parts_of_all(
+    question: Numeric | Trace, text: str, claim: Formula, demo: Demo
+) -> Iterator[str]:
+    """Say what a metric is only a part of: the other way, the other ranks, the other layers."""
+    proof = question.proof
+    assert proof is not None
+    names = sorted(claim.names & demo.watch.keys())
+    words = words_told(question)
+    for name in names:
+        for way in _OTHER_WAY.keys() & {*name.split("_")}:
+            other = "_".join(_OTHER_WAY[way] if p == way else p for p in name.split("_"))
+            if other in demo.watch.keys() - {*names} and not re.search(_WAYS[way], words):
+                yield f"the words nowhere say `{way}`, and `{other}` is the rest of `{name}`"
+    ranks = {"ranks", *(proof.ranks.names if isinstance(proof.ranks, Formula) else ())}
+    single = [name for name in names if not demo.watch[name].shared]
+    alone = re.sub(r"\([^)]*\)", " ", text)
+    whole = ranks & claim.names or re.search(r"\b(?:sum|max|min)\(", claim.source)
+    if single and not whole and (found := _OF_ALL.search(alone)):
+        yield f"the words are about `{found[0]}`, and `{claim}` about one rank"
+    layers = re.findall(r"\{(\w+)\}[ -](?:\w+[ -])?(?:layers?|blocks?)\b", question.prompt.en)
+    seen = " ".join(_line(name, demo) for name in names)
+    # The time of a layer is a unit like any other.
+    one = _A_LAYER.search(seen) and not _A_LAYER.search(text) and "layers' time" not in text
+    if one and {*layers} - claim.names:
+        yield f"the words tell how many layers there are, and `{claim}` is of one"
+
+
+def _over_all(name: str, claim: Formula) -> bool:
+    """Tell whether a claim takes a metric of all ranks together, and of none by itself."""
+    return (
+        re.search(rf"\b(?:sum|max|min)\({name}\)", claim.source) is not None
+        and f"{name}[" not in claim.source
+    )
+
+
+def _in(group: Mapping[str, re.Pattern[str]], text: str) -> set[str]:
+    return {name for name, pattern in group.items() if pattern.search(text)}
 
 
 def _line(name: str, demo: Demo) -> str:
@@ -72,25 +159,7 @@ def _nearer(name: str, text: str, question: Question, demo: Demo) -> str:
         if demo.watch[other].unit != demo.watch[name].unit or not ends[0] & ends[1]:
             continue
         theirs = stems(_line(other, demo))
-        told = {each for each in words & (theirs - mine - GENERIC) if len(each) > 1}
+        told = {each for each in words & (theirs - mine - GENERIC - _OF_ATTENTION) if len(each) > 1}
         if told and not words & kin(mine - theirs - GENERIC):
             return other
     return ""
-
-
-def _claimed(question: Question) -> Iterator[tuple[str, str, Formula]]:
-    """Yield what is asked or said to be true, in small English letters, with its claim."""
-    proof = question.proof
-    assert proof is not None
-    match question:
-        case Choice(options=options):
-            for index, option in enumerate(options):
-                if option.claim and option.correct:
-                    yield f"options.{index}.claim", main_clause(option.text.en), option.claim
-        case Numeric() | Trace():
-            asked = question.prompt.en.lower().rsplit("?", 1)[0].strip()
-            for index, claim in enumerate(proof.claims):
-                if "answer" in claim.names:
-                    yield f"proof.claims.{index}", re.split(r"(?<=[.;])\s", asked)[-1], claim
-        case _:
-            pass
