@@ -84,6 +84,7 @@ def test_a_point_that_says_more_is_proved_in_part(question: Read):
     [
         ("The bubble is idle time whatever m is", "甲", "one size was run"),
         ("The bubble is always idle time", "甲", "`always` is said"),
+        ("The bubble is idle time that stops growing", "甲", "`stops growing` is said"),
         ("The bubble is idle time", "无论多少，气泡都是空闲", "`无论` is said"),
         ("The bubble is idle time at any number of ranks", "甲", "every run has one ranks"),
         ("The bubble is idle time at any number of micro-batches", "甲", "one microbatches"),

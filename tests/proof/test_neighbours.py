@@ -162,3 +162,17 @@ def test_a_gap_is_asked_about_in_its_own_clause(asked: Callable[[str, str], str]
     found = asked("What?", text)
     assert "about `a second`" in found
     assert "`empty_most == m` takes time" not in found
+
+
+def test_what_is_asked_of_a_step_is_asked_of_all_options(asked: Callable[[str, str], str]):
+    told = choice("Twice, there and back", "moe", "row_trips_forward[0] == 2")
+    assert "about a forward" in asked("How often do rows travel in a training step?", told)
+    assert "about a forward" not in asked("How often do rows travel in a forward?", told)
+
+
+def test_messages_in_a_gap_are_sent(asked: Callable[[str, str], str]):
+    text = (
+        "kind: cloze\ntext: A rank sends [[m]] of them.\ngaps:\n  m: {answer: '2', value: 2}\n"
+        + proof("all-reduce", "sent_messages_ring[0] == m")
+    )
+    assert "the words are about" not in asked("What of messages?", text)
