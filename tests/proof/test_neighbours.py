@@ -173,6 +173,6 @@ def test_what_is_asked_of_a_step_is_asked_of_all_options(asked: Callable[[str, s
 def test_messages_in_a_gap_are_sent(asked: Callable[[str, str], str]):
     text = (
         "kind: cloze\ntext: A rank sends [[m]] of them.\ngaps:\n  m: {answer: '2', value: 2}\n"
-        + proof("all-reduce", "sent_messages_ring[0] == m")
+        + proof("pipeline-lengths", "messages_padded[0] == m")
     )
     assert "the words are about" not in asked("What of messages?", text)
