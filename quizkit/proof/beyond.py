@@ -6,11 +6,11 @@ always, with recomputation, in an epoch - has to be in a claim, in `at`, in an a
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from quizkit.bank.entry import points_of
 from quizkit.bank.formula import Formula
-from quizkit.bank.functions import is_number
+from quizkit.bank.functions import Scalar, is_number
 from quizkit.bank.model import (
     Bug,
     Choice,
@@ -37,6 +37,7 @@ def beyond(question: Question, demo: Demo) -> Iterator[Rule]:
         yield from _more_than_told(question)
         yield from _alike(question, demo)
         yield from _laws(question)
+        yield from _nothing(question)
     yield from _at_one_size(question, demo)
     yield from _techniques(question, demo)
     yield from _set_otherwise(question, demo)
@@ -103,6 +104,16 @@ def _at_one_size(question: Question, demo: Demo) -> Iterator[Rule]:
             said = said or _WHATEVER_ZH.search(text.zh)
             if said and not varied and not (claim and "outcome" in claim.names):
                 yield place, f"`{said[0].strip()}` is said, and one size was run: give `at` another"
+            elif said and claim and _powers_of_two(each[name] for each in made for name in varied):
+                yield place, f"`{said[0].strip()}` is said, and every size is a power of two"
+
+
+def _powers_of_two(sizes: Iterable[Scalar]) -> bool:
+    """Tell whether laws that differ elsewhere may agree at all of these."""
+    numbers = [each for each in sizes if is_number(each)]
+    return bool(numbers) and all(
+        each == int(each) and not int(each) & (int(each) - 1) for each in numbers
+    )
 
 
 def _named(words: str, demo: Demo) -> Iterator[str]:
@@ -172,6 +183,29 @@ def _laws(question: Choice) -> Iterator[Rule]:
             for each in nodes
         ):
             message = f"`{found[0]}` is said, and `{option.claim}` knows only more and less"
+            yield f"options.{index}.claim", message
+
+
+_NONE = re.compile(r"\b(?:no|nothing|none|never|nobody)\b")
+
+
+def _nothing(question: Choice) -> Iterator[Rule]:
+    """Nothing in the words, and less than something else in the claim."""
+    for index, option in enumerate(question.options):
+        found = _NONE.search(main_clause(option.text.en))
+        if found is None or option.claim is None or not option.correct:
+            continue
+        nodes = [*ast.walk(option.claim.tree)]
+        compared = [each for each in nodes if isinstance(each, ast.Compare)]
+        if (
+            compared
+            and not any(isinstance(each, ast.Call) for each in nodes)
+            and all(
+                isinstance(each.ops[0], ast.Lt | ast.LtE) and names_of(each.comparators[0])
+                for each in compared
+            )
+        ):
+            message = f"`{found[0]}` is said, and `{option.claim}` knows only less"
             yield f"options.{index}.claim", message
 
 

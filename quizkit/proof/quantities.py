@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from quizkit.bank.model import Choice, Cloze, Question
+from quizkit.bank.model import Choice, Cloze, Order, Question
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.claimed import claimed
 from quizkit.proof.conjuncts import parts_of
@@ -68,7 +68,10 @@ def _quantities(question: Question, demo: Demo) -> Iterator[Rule]:
         for pattern, kinds in _WHOLES.items():
             if (found := pattern.search(whole)) and kinds.search(low) and not kinds.search(whole):
                 yield place, f"`{found[0]}` holds more than `{claim}` is about"
-        told = f"{low} {demo.trick} {claim} {proof.args} {_defaults(demo)}".lower()
+        if (found := _QUALITY.search(whole)) and watched and not _TRAINED.search(low):
+            yield place, f"the words are about `{found[0]}`, and `{claim}` about no training"
+        trick = demo.trick if isinstance(question, Order) else ""  # a step of which much is fp16
+        told = f"{low} {trick} {claim} {proof.args} {proof.at} {_defaults(demo)}".lower()
         for name, pattern in _DTYPES.items():
             if pattern.search(whole) and not pattern.search(told):
                 yield place, f"the words are about {name}, and `{claim}` knows nothing of it"
@@ -89,6 +92,14 @@ _WHOLES = {
         r"memory (?:on|per) (?:a |each |the )?(?:gpu|rank|stage))\b"
     ): re.compile(r"\b(?:activations?|saved|autograd|weights?|gradients?|states|cache|logits)\b"),
 }
+_QUALITY = re.compile(
+    r"\b(?:converge\w*|quality|accuracy|(?:worse|better) model|model (?:is|gets|becomes) "
+    r"(?:worse|better)|trains? (?:as well|worse|better)|training (?:result|quality)|"
+    r"generali[sz]\w*)\b"
+)
+_TRAINED = re.compile(
+    r"loss|error|accura|drift|distance|optim|settled|apart|gap|cosine|trained|noise|differ"
+)
 _DTYPES = {
     "bf16": re.compile(r"\b(?:bf16|bfloat16)\b"),
     "fp16": re.compile(r"\b(?:fp16|float16|half precision)\b"),

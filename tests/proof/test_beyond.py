@@ -148,3 +148,15 @@ def test_a_neighbour_that_has_the_words_is_what_is_asked(said: Rules):
     assert "nearer to `token_bytes_mla` than to `bytes_mla`" in said(asked + run)
     assert "nearer to" not in said(asked.replace("bytes_mla[0]", "token_bytes_mla[0]") + run)
     assert "nearer to" not in said(asked.replace("A token", "The cache of a token") + run)
+
+
+def test_sizes_at_which_laws_agree_bear_out_no_law(said: Rules):
+    law = choice("The bubble is idle time whatever m is", "bubble_1f1b > 0.1")
+    assert "every size is a power of two" not in said(law + ROWS)
+    assert "every size is a power of two" in said(law + ROWS.replace("{m: 5}", "{m: 4}"))
+
+
+def test_nothing_is_not_less(said: Rules):
+    nothing = choice("No time is idle", "bubble_1f1b < bubble_gpipe")
+    assert "knows only less" in said(nothing + RUN)
+    assert "knows only less" not in said(nothing.replace("< bubble_gpipe", "== 0") + RUN)
