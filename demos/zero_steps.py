@@ -297,16 +297,6 @@ class Watched(ZeroOptimizer):
         self.life.append("gather")
 
 
-def noted(act, life, name):
-    """Do it, and note it."""
-
-    def acted():
-        act()
-        life.append(name)
-
-    return acted
-
-
 def own_norm(buckets):
     """Of this rank's parts of the gradient."""
     return torch.cat([bucket.shard.grad for bucket in buckets]).norm().item()
@@ -327,7 +317,7 @@ def watch(model, stage, limit, bucket, lr):
     zero.life = []
     zero.local.register_step_post_hook(lambda *_: zero.life.append("update"))
     for each in zero.buckets:
-        each.scatter = noted(each.scatter, zero.life, "scatter")
+        each.scatter = lambda act=each.scatter: zero.life.append(act() or "scatter")
     return zero, held
 
 
