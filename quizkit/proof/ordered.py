@@ -69,8 +69,9 @@ def _unmeasured(question: Order, demo: Demo) -> Iterator[Rule]:
                         yield place, f"`{ast.unparse(part)}` measures no two steps"
                         continue
                     names = [next(iter(names_of(side) & demo.watch.keys())) for side in fact]
-                    # Two variants of one quantity are told apart by their names: it is asked for.
-                    more = question.prompt.en if apart(*names) else ""
+                    # Of one quantity, the steps tell which variant or rank: the prompt says of what.
+                    one_of = names[0] == names[1] or apart(*names)
+                    more = question.prompt.en if one_of else ""
                     turned = fact if type(one) is type(two) else fact[::-1]
                     for step, side in zip(of, turned, strict=True):
                         for name in names_of(step) & texts.keys():
