@@ -69,7 +69,7 @@ def _unmeasured(question: Order, demo: Demo) -> Iterator[Rule]:
                         yield place, f"`{ast.unparse(part)}` measures no two steps"
                         continue
                     names = [next(iter(names_of(side) & demo.watch.keys())) for side in fact]
-                    # Of one quantity, the steps tell which variant or rank: the prompt says of what.
+                    # Which variant or rank it is says the step; of what quantity, the prompt.
                     one_of = names[0] == names[1] or apart(*names)
                     more = question.prompt.en if one_of else ""
                     turned = fact if type(one) is type(two) else fact[::-1]
