@@ -171,7 +171,7 @@ def test_the_smallest(run: Run, options: dict[str, Any]) -> None:
 
 
 def test_what_each_break_leaves_right(run: Run) -> None:
-    assert failed(run(4, "against-the-mean")) == ["the vote names the culprit"]
-    assert failed(run(4, "copies-a-neighbour")) == ["nothing is left of the flip"]
+    assert failed(run(3, "against-the-mean")) == ["the vote names the culprit"]
+    assert failed(run(3, "copies-a-neighbour")) == ["nothing is left of the flip"]
     # A neighbour is right as long as nobody has computed with the flip.
-    assert run(4, "copies-a-neighbour", step=5)["metrics"]["apart_mended"] == 0
+    assert run(3, "copies-a-neighbour", step=5)["metrics"]["apart_mended"] == 0
