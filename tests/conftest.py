@@ -25,6 +25,8 @@ from quizkit.paths import QUESTIONS
 KEPT = ("PATH", "HOME", "TZ", "QUIZKIT_CACHE")
 """What a terminal's command finds of the environment that the tests run in."""
 FAMILY = "QUIZKIT_TEST_FAMILY"
+LONG = ("/test_hybrid_step_plan.py", "/test_fault.py", "/test_checkpoint.py", "/test_allocator.py")
+"""Files that take longer than others with as many tests."""
 
 
 class ByDemo(LoadFileScheduling):
@@ -43,8 +45,10 @@ class ByDemo(LoadFileScheduling):
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         # Tests elsewhere start whole programs: as the last ones, they would be waited for alone.
-        if elsewhere := next((file for file in self.workqueue if "/demos/" not in file), None):
-            self.workqueue.move_to_end(elsewhere, last=False)
+        # So would those of a file with few tests, as files with many are dealt out first.
+        early = [file for file in self.workqueue if "/demos/" not in file or file.endswith(LONG)]
+        if early:
+            self.workqueue.move_to_end(early[0], last=False)
         super()._assign_work_unit(node)
 
 

@@ -46,7 +46,7 @@ def test_every_row_is_a_place_to_stop_and_each_is_read_once(
 
 
 def test_the_order_and_the_curve_do_not_know_how_many_ranks_there_are(run: Run) -> None:
-    one, *others = (run(ranks)["metrics"] for ranks in (1, 2, 3, 4, 8))
+    one, *others = (run(ranks)["metrics"] for ranks in (1, 2, 3, 4, 5))
     for other in others:
         for name in ("place_bytes", "drawn_again", "lost_no_rest", "lost_no_buffer"):
             assert other[name] == one[name]
@@ -118,7 +118,7 @@ def test_what_was_made_ahead_is_never_read(run: Run, ahead: int) -> None:
     assert run(2, "ahead-is-read", ahead=0)["verdict"] == "pass"
 
 
-@pytest.mark.parametrize("ranks", [2, 4, 8])
+@pytest.mark.parametrize("ranks", [2, 4, 6])
 def test_a_group_that_reads_different_rows_is_wrong(run: Run, ranks: int) -> None:
     red = failed(run(ranks, "global-rank"))
     assert {"outputs equal one process", "gradients equal one process"} <= {*red}

@@ -23,7 +23,7 @@ def test_unasked_no_version_is_spared_the_work_of_another(run: Run) -> None:
     assert found["flops_plain"] == found["flops_v1"] == found["flops_v2"]
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5])
 def test_the_defaults_are_exact_and_count_the_same_on_any_number_of_ranks(
     run: Run, ranks: int
 ) -> None:

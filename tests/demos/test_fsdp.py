@@ -21,8 +21,8 @@ ONE = {"width": 1, "layers": 1, "microbatches": 1}
 @pytest.mark.parametrize(
     ("ranks", "args"),
     [
-        *((ranks, {}) for ranks in (1, 2, 3, 4, 8)),
-        *((ranks, ODD) for ranks in (1, 2, 3, 4, 8)),
+        *((ranks, {}) for ranks in (1, 2, 3, 4, 5)),
+        *((ranks, ODD) for ranks in (1, 2, 3, 4, 5)),
         *((ranks, ONE) for ranks in (1, 3)),
         (6, {"nodes": 3}),
         (4, {"unit": 9}),

@@ -30,7 +30,7 @@ def per_parameter(stage: int, ranks: int, weights: int = 2, gradients: int = 2) 
 @pytest.mark.parametrize(
     ("ranks", "args"),
     [
-        *((ranks, {}) for ranks in (1, 2, 3, 4, 8)),
+        *((ranks, {}) for ranks in (1, 2, 3, 4, 5)),
         *((ranks, ODD) for ranks in (1, 2, 4)),
         *((ranks, ONE) for ranks in (1, 3, 8)),
         *((ranks, MIXED) for ranks in (2, 4)),

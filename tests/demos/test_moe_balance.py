@@ -16,7 +16,7 @@ pytestmark = pytest.mark.demo
 @pytest.mark.parametrize(
     ("ranks", "args"),
     [
-        *((ranks, {}) for ranks in (1, 2, 3, 4, 8)),
+        *((ranks, {}) for ranks in (1, 2, 3, 4, 5)),
         (3, {"tokens": 37, "experts": 5, "top": 3, "width": 7}),
         (2, {"top": 1, "skew": 3.0}),
         (2, {"top": 8}),

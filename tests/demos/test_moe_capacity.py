@@ -19,7 +19,7 @@ ODD = {"tokens": 17, "held": 3, "top": 3, "width": 5, "factor": 0.9}
 @pytest.mark.parametrize(
     ("ranks", "args"),
     [
-        *((ranks, {}) for ranks in (1, 2, 3, 4, 8)),
+        *((ranks, {}) for ranks in (1, 2, 3, 4, 5)),
         *((ranks, ODD) for ranks in (1, 2, 3)),
         (3, {"held": 1, "top": 1, "tokens": 1, "width": 1}),
         (4, {"hot": 50.0}),

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.demo
 LATE = ["slow", "long", "stall"]
 
 
-@pytest.mark.parametrize(("ranks", "kinds"), [(1, 6), (2, 8), (3, 9), (4, 9), (8, 9)])
+@pytest.mark.parametrize(("ranks", "kinds"), [(1, 6), (2, 8), (3, 9), (4, 9), (5, 9)])
 def test_each_fault_is_named_and_no_healthy_run(run: Run, ranks: int, kinds: int) -> None:
     report = run(ranks)
     assert report["verdict"] == "pass", report

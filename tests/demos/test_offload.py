@@ -13,7 +13,7 @@ ODD = {"width": 7, "layers": 3, "microbatches": 3}
 
 
 @pytest.mark.parametrize("args", [{}, ODD, {"width": 1, "layers": 1}, {"dtype": "fp32"}])
-@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
 def test_every_plan_trains_the_same_to_the_bit(run: Run, ranks: int, args: dict[str, Any]) -> None:
     report = run(ranks, **args)
     assert report["verdict"] == "pass", report

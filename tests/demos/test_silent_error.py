@@ -48,7 +48,7 @@ def test_one_rank_has_nobody_to_compare_with(run: Run, where: str) -> None:
     assert report["metrics"]["sums_bytes"] == [0]
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 8])
+@pytest.mark.parametrize("ranks", [1, 2, 5])
 def test_what_checksums_see(run: Run, ranks: int) -> None:
     measured = run(ranks, where="none")["metrics"]
     assert measured["caught_weight"] == measured["caught_sum"] == (ranks > 1)
@@ -124,7 +124,7 @@ def test_bytes(run: Run, ranks: int) -> None:
 )
 @pytest.mark.parametrize("where", ["weight", "sum"])
 def test_any_bit_of_any_type(run: Run, dtype: str, bit: int, where: str) -> None:
-    report = run(3, dtype=dtype, bit=bit, where=where)
+    report = run(3, dtype=dtype, bit=bit, where=where, step=1, every=2, steps=3)
     assert report["verdict"] == "pass", report
     # The lowest bits of a summed gradient may be rounded away before they reach a weight.
     assert report["metrics"]["blamed"] in ((2, -1) if where == "sum" and bit < 2 else (2,))
@@ -171,7 +171,7 @@ def test_the_smallest(run: Run, options: dict[str, Any]) -> None:
 
 
 def test_what_each_break_leaves_right(run: Run) -> None:
-    assert failed(run(4, "against-the-mean")) == ["the vote names the culprit"]
-    assert failed(run(4, "copies-a-neighbour")) == ["nothing is left of the flip"]
+    assert failed(run(3, "against-the-mean")) == ["the vote names the culprit"]
+    assert failed(run(3, "copies-a-neighbour")) == ["nothing is left of the flip"]
     # A neighbour is right as long as nobody has computed with the flip.
-    assert run(4, "copies-a-neighbour", step=5)["metrics"]["apart_mended"] == 0
+    assert run(3, "copies-a-neighbour", step=5)["metrics"]["apart_mended"] == 0

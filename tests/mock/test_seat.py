@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import started
+from hurried import Hurried
 from rich.console import Console, RenderableType
 from terminal import Terminal
 
@@ -92,11 +93,18 @@ def bank(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def seat(terminal: Callable[..., Terminal], tmp_path: Path, bank: Path) -> Callable[..., Terminal]:
+def hurried(tmp_path: Path) -> Hurried:
+    return Hurried(tmp_path, RUN)
+
+
+@pytest.fixture
+def seat(
+    terminal: Callable[..., Terminal], tmp_path: Path, bank: Path, hurried: Hurried
+) -> Callable[..., Terminal]:
     """An interview at a terminal, its first question open."""
 
     def sit(*options: str, lang: str = "en", **more: str | int) -> Terminal:
-        words = ["-c", RUN, "mock", "talk", "--lang", lang, "--bank", bank, *options]
+        words = ["-c", hurried.run, "mock", "talk", "--lang", lang, "--bank", bank, *options]
         quiz = terminal(words, QUIZKIT_HOME=str(tmp_path), **more)
         quiz.until({"zh": "按回车", "en": "Press Enter"}[lang])
         quiz.press("\r")
@@ -361,11 +369,13 @@ def test_ctrl_c_beside_the_text_ends_what_is_said_alone(seat, tmp_path):
     assert (kept(tmp_path).draft, kept(tmp_path).told) == ("half a thought", [])
 
 
-def test_when_time_is_up_beside_the_text_the_text_is_handed_in(seat, tmp_path):
-    quiz = seat("--minutes", "0.1")
+def test_when_time_is_up_beside_the_text_the_text_is_handed_in(seat, hurried, tmp_path):
+    quiz = seat()
     quiz.press("the stacks\x0f")
     quiz.until("to the interviewer>")
     quiz.press("which band")
+    quiz.until("which band")
+    hurried.forward(600)
     quiz.until("Against the rubric")
     quiz.press("\r")
     closes_the_card(quiz)
@@ -378,13 +388,17 @@ def test_when_time_is_up_beside_the_text_the_text_is_handed_in(seat, tmp_path):
 @pytest.mark.parametrize(
     ("lang", "one", "whole"), [("zh", "该收尾了", "快到点了"), ("en", "wrap up", "nearly over")]
 )
-def test_the_clock_warns_in_words_and_in_a_style_without_colour(seat, lang, one, whole):
-    quiz = seat("--minutes", "0.2", lang=lang, NO_COLOR="1")
+def test_the_clock_warns_in_words_and_in_a_style_without_colour(seat, hurried, lang, one, whole):
+    quiz = seat(lang=lang, NO_COLOR="1")
     assert one not in quiz.text
     quiz.press("栈")
+    quiz.until("> 栈")
+    hurried.forward(96)  # of 120
     quiz.until(one)
     assert "栈" in quiz.text
     assert re.search(rb"\x1b\[[0-9;]*;7m", quiz.raw)
+    assert whole not in quiz.text
+    hurried.forward(480 - 96)  # of 600
     quiz.until(whole)
     assert "栈" in quiz.text
     assert not re.search(rb"\x1b\[[0-9;]*\b3[1-7]m", quiz.raw)
@@ -452,15 +466,22 @@ def test_an_editor_that_fails_with_a_torn_file_loses_nothing(seat, editor):
     quiz.until("> what I wrote")
 
 
-STAYS = "echo saved > \"$1\"; echo editing; trap 'echo heard' INT; while :; do sleep 0.1; done"
+# It says so when keys reach it: the terminal is handed over after it has begun.
+STAYS = """\
+trap 'echo heard' INT
+echo saved > "$1"
+until read -r all < /proc/$$/stat; set -- ${all##*) }; [ "$6" = $$ ]; do :; done
+echo editing
+while :; do sleep 0.1; done"""
 
 
-def test_when_time_is_up_in_the_editor_what_was_saved_is_taken(seat, editor, tmp_path):
-    quiz = seat("--minutes", "0.1", EDITOR=editor(STAYS))
+def test_when_time_is_up_in_the_editor_what_was_saved_is_taken(seat, hurried, editor, tmp_path):
+    quiz = seat(EDITOR=editor(STAYS))
     quiz.press("first\x18")
     quiz.until("editing")
     quiz.press("\x03")  # the editor's own affair
     quiz.until("heard")
+    hurried.forward(600)
     quiz.until("Against the rubric")
     quiz.press("\r")
     closes_the_card(quiz)

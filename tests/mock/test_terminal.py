@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hurried import Hurried
 from terminal import Terminal
 
 from quizkit.diary import Diary
@@ -144,11 +145,14 @@ def test_time_away_beyond_the_budget_shows_on_the_clock(quizkit, home, folder):
 
 
 def test_when_time_is_up_what_was_typed_is_judged(quizkit, home):
-    quiz = quizkit("small", "--lang", "zh", "--minutes", "0.05")
+    hurried = Hurried(home, RUN)
+    quiz = quizkit("small", "--lang", "zh", run=hurried.run)
     quiz.until("按回车")
     quiz.press("\r")
     quiz.until("本题")
     quiz.press("0.9")
+    quiz.until("0.9")
+    hurried.forward(600)
     quiz.until("按任意键返回")
     quiz.press("q")
     assert quiz.close() == 0
