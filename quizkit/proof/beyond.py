@@ -11,15 +11,9 @@ from collections.abc import Iterable, Iterator
 from quizkit.bank.entry import points_of
 from quizkit.bank.formula import Formula
 from quizkit.bank.functions import Scalar, is_number
-from quizkit.bank.model import (
-    Bug,
-    Choice,
-    Cloze,
-    Essay,
-    Question,
-    Text,
-)  # fmt: skip
+from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Question, Text
 from quizkit.lab.catalogue import Demo, Parameter
+from quizkit.proof.claimed import last_sentence
 from quizkit.proof.conjuncts import parts_of
 from quizkit.proof.phrase import main_clause, stems
 from quizkit.proof.plainly import asked
@@ -41,6 +35,8 @@ def beyond(question: Question, demo: Demo) -> Iterator[Rule]:
     yield from _at_one_size(question, demo)
     yield from _techniques(question, demo)
     yield from _set_otherwise(question, demo)
+    if isinstance(question, Numeric):
+        yield from _never_varied(question, demo)
 
 
 def _more_than_told(question: Choice) -> Iterator[Rule]:
@@ -261,11 +257,46 @@ def _set_otherwise(question: Question, demo: Demo) -> Iterator[Rule]:
         if name in proof.said or name in proof.regardless:
             continue
         values = {dict(demo.filled(setting(question, row)).args)[name] for row in rows(question)}
-        named = {*_values_named(words, parameter)}
+        named = {*_values_named(words, parameter), *_degrees(words, parameter)}
         # A run of `each` makes them all, and one without `nothing` has them all.
         if named and not {"each", "nothing", *named} & {str(each) for each in values}:
             shown = ", ".join(sorted(map(str, values)))
             yield "proof.args", f"the words say `{min(named)}`, and `{name}` is `{shown}`"
+
+
+_FEWEST = re.compile(
+    r"(?:at least|from) .*how many|how many .*(?:at least|on does|(?:is|are) enough)|fewest|"
+    r"smallest number"
+)
+
+
+_FROM_HOW_MANY = re.compile(r"\bhow many (?:on|at least|are|is|do|does)\b")
+
+
+def _never_varied(question: Numeric, demo: Demo) -> Iterator[Rule]:
+    """The fewest of something that are enough, where every run has as many of it."""
+    asked_last = last_sentence(question)
+    if not _FEWEST.search(asked_last):
+        return
+    runs = [dict(demo.filled(setting(question, row)).args) for row in rows(question)]
+    for name, parameter in demo.parameters.items():
+        called = name.removesuffix("s").replace("microbatche", "micro-batch").replace("_", "[ -]")
+        counts = parameter.kind == "int" and name.endswith("s")
+        of = asked_last if not _FROM_HOW_MANY.search(asked_last) else asked(question)
+        wanted = counts and re.search(rf"how many (?:\w+ )?{called}", asked_last)
+        wanted = wanted or (of != asked_last and re.search(called, of))
+        if wanted and len({run[name] for run in runs}) == 1:
+            yield "proof.at", f"the fewest {name} are asked, and every run has as many"
+
+
+_AXES = {"tp", "pp", "cp", "dp", "ep"}
+
+
+def _degrees(words: str, parameter: Parameter) -> set[str]:
+    """The degrees of an axis that the words tell: `CP 2`, `TP = 4`."""
+    if parameter.name not in _AXES or not parameter.default:  # 0: what is left of the ranks
+        return set()
+    return {*re.findall(rf"\b{parameter.name} ?=? ?(\d+)\b", words)}
 
 
 _ANY_WORD = {"none", "all", "one", "no", "own", "full", "off", "on", "any", "each", "ring"}

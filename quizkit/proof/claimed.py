@@ -30,7 +30,7 @@ def claimed(question: Question) -> Iterator[tuple[str, str, Formula]]:
             for index, claim in enumerate(question.proof.claims):
                 yield f"proof.claims.{index}", asked, claim
         case Cloze():
-            clauses = re.split(r"[.;:](?=\s|$)", " ".join(question.text.en.lower().split()))
+            clauses = re.split(r"[.;:,](?=\s|$)", " ".join(question.text.en.lower().split()))
             for index, claim in enumerate(question.proof.claims):
                 of = [each for each in clauses if any(f"[[{n}]]" in each for n in claim.names)]
                 said = re.sub(r"\[\[\w+\]\]|\d+ ?[kmgt]i?b\b", " ", ". ".join(of))
@@ -43,3 +43,12 @@ def last_sentence(question: Question) -> str:
     """Return what a prompt asks last, in small English letters, without what leads to it."""
     asked = question.prompt.en.lower().rsplit("?", 1)[0].strip()
     return re.split(r"(?<=[.;])\s", asked)[-1]
+
+
+def used_names(question: Question) -> frozenset[str]:
+    """Return all names that any claim of a question looks at."""
+    assert question.proof is not None
+    claims = [*question.proof.claims]
+    if isinstance(question, Choice):
+        claims += [option.claim for option in question.options if option.claim]
+    return frozenset[str]().union(*(claim.names for claim in claims))

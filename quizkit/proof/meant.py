@@ -35,6 +35,8 @@ _RANK = {
     "last": re.compile(r"\blast\b"),
     "most": re.compile(r"\b(?:busiest|fullest|heaviest)\b"),
 }
+_OF_THE_MOST = re.compile(r"\b(?:most|busiest|largest|fullest|heaviest|slowest|longest)\b")
+_OF_THE_MOST = re.compile(r"\b(?:most|busiest|largest|fullest|heaviest|slowest|longest)\b")
 _LESS = re.compile(r"\b(?:fewer|less|smaller|shorter|lower|falls?|shrinks?|faster)\b")
 _MORE = re.compile(r"\b(?:more|larger|longer|higher|grows?|rises?|slower)\b")
 
@@ -202,12 +204,28 @@ def _whose(question: Question, scenes: Sequence[Scene], demo: Demo) -> Iterator[
                 yield both("prove.whose", place=f"proof.claims.{index}", metric=name, told=told)
         single = [name for name, at in _picked(claim.tree, demo) if at is not None]
         uneven = [name for name in single if any(_uneven(s.values.get(name)) for s in scenes)]
+        end = _end_of_uneven(claim.tree, demo, scenes)
+        if end and _EACH.search(sentence) and not _OF_THE_MOST.search(sentence):
+            told = "each is asked for, they differ, and the largest or least was measured"
+            yield both("prove.whose", place=f"proof.claims.{index}", metric=end, told=told)
         if _EACH.search(sentence) and uneven and not said and not _sums(claim.tree, question):
             told = "each is asked for, they differ, and one was measured"
             yield both("prove.whose", place=f"proof.claims.{index}", metric=uneven[0], told=told)
         if _TOGETHER.search(sentence) and single and not _sums(claim.tree, question):
             told = "all together are asked, and one was measured"
             yield both("prove.whose", place=f"proof.claims.{index}", metric=single[0], told=told)
+
+
+def _end_of_uneven(tree: ast.expr, demo: Demo, scenes: Sequence[Scene]) -> str:
+    """Return a metric of which the largest or least of all ranks is taken, where they differ."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(ast.Name("max" | "min"), [ast.Name(name)]) if name in demo.watch:
+                if any(_uneven(each.values.get(name)) for each in scenes):
+                    return name
+            case _:
+                pass
+    return ""
 
 
 def _sums(tree: ast.expr, question: Question) -> bool:

@@ -5,6 +5,7 @@ another, or where the line of a neighbour has the words and the claimed one's ha
 claim is about something else.
 """
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 
@@ -12,8 +13,9 @@ from quizkit.bank.formula import Formula
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Trace
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.about import GENERIC, kin
-from quizkit.proof.claimed import claimed, last_sentence
+from quizkit.proof.claimed import claimed, last_sentence, used_names
 from quizkit.proof.phrase import stems
+from quizkit.proof.plainly import asked
 from quizkit.proof.told import words_told
 
 Rule = tuple[str, str]
@@ -60,12 +62,14 @@ def neighbours(question: Question, demo: Demo) -> Iterator[Rule]:
         if isinstance(question, Choice):  # what is asked is said once, for all options
             text = f"{last_sentence(question)} {text}"
         for group in _CALLED if not isinstance(question, Order) else ():
-            said, of = _in(group, text), _in(group, seen)
+            said, of = _in(group, f"{asked(question)} {text}"), _in(group, seen)
             if said and of and not said & of:
                 yield place, f"the words are about {min(said)}, and `{claim}` about {min(of)}"
         forward = _FORWARD.search(seen) and not _BOTH.search(seen)
         if forward and _STEP.search(text) and not _IN_FORWARD.search(words_told(question)):
             yield place, f"the words are about a step, and `{claim}` about a forward"
+        if isinstance(question, Cloze) and (way := _other_pass(text, seen)):
+            yield place, f"the words are about {way}, and `{claim}` about the other pass"
         if isinstance(question, Numeric | Trace | Cloze) and _ONE_END.search(text):
             ends = [n for n in names if not demo.watch[n].shared and _over_all(n, claim)]
             if ends:
@@ -116,12 +120,24 @@ def _parts_of_all(
     whole = ranks & claim.names or re.search(r"\b(?:sum|max|min)\(", claim.source)
     if single and not whole and (found := _OF_ALL.search(alone)):
         yield f"the words are about `{found[0]}`, and `{claim}` about one rank"
-    layers = re.findall(r"\{(\w+)\}[ -](?:\w+[ -])?(?:layers?|blocks?)\b", question.prompt.en)
+    layers = re.findall(
+        r"(?:\{(\w+)\}|\b(\d+))[ -](?:\w+[ -])?(?:layers?|blocks?)\b", question.prompt.en
+    )
+    told = {each for pair in layers for each in pair if each}
+    numbers = {str(n.value) for n in ast.walk(claim.tree) if isinstance(n, ast.Constant)}
     seen = " ".join(_line(name, demo) for name in names)
     # The time of a layer is a unit like any other.
     one = _A_LAYER.search(seen) and not _A_LAYER.search(text) and "layers' time" not in text
-    if one and {*layers} - claim.names:
+    if one and told - claim.names - numbers:
         yield f"the words tell how many layers there are, and `{claim}` is of one"
+
+
+def _other_pass(text: str, seen: str) -> str:
+    """Return forward or backward, if a text is about one of them, and what was measured not."""
+    passes = {"forward": r"\bforward", "backward": r"\bbackward|\bgradients?\b"}
+    said = [name for name, pattern in passes.items() if re.search(pattern, text)]
+    of = [name for name, pattern in passes.items() if re.search(pattern, seen)]
+    return said[0] if len(said) == len(of) == 1 and said != of else ""
 
 
 def _over_all(name: str, claim: Formula) -> bool:
@@ -149,9 +165,7 @@ def _nearer(name: str, text: str, question: Question, demo: Demo) -> str:
     """
     proof = question.proof
     assert proof is not None
-    used = frozenset[str]().union(*(claim.names for claim in proof.claims))
-    if isinstance(question, Choice):
-        used = used.union(*(each.claim.names for each in question.options if each.claim))
+    used = used_names(question)
     words = stems(_BESIDE.sub(" ", text))
     mine = stems(_line(name, demo))
     for other in sorted(demo.watch.keys() - used):

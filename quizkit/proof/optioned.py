@@ -113,7 +113,8 @@ def _turned_round(question: Choice, demo: Demo) -> Iterator[Rule]:
                     parts = apart(*pair) if {*pair} <= demo.watch.keys() else None
                     if parts is None or any(each.isdigit() for each in parts):
                         continue
-                    named = [says(text, each) for each in parts]
+                    # Of "less than the whole", it is not the whole that is less.
+                    named = [says(text.split(" than ")[0], each) for each in parts]
                     first_is_more = isinstance(op, ast.Gt)
                     if named[0] != named[1] and (named[0] is bool(more)) is not first_is_more:
                         message = f"the option says it the other way round than `{option.claim}`"

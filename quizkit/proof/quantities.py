@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from quizkit.bank.model import Choice, Cloze, Order, Question
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.claimed import claimed
+from quizkit.proof.claimed import claimed, last_sentence
 from quizkit.proof.conjuncts import parts_of
 from quizkit.proof.phrase import stems
 from quizkit.proof.told import words_told
@@ -60,14 +60,19 @@ def _quantities(question: Question, demo: Demo) -> Iterator[Rule]:
         )
         if said and others and not any(each.search(low) for each in of):
             yield place, f"the words are about `{words[0]}`, and `{claim}` is not"
-        whole = text
+        whole, last = text, ""
         if isinstance(question, Choice):  # also behind a "No,"
             whole = question.options[int(place.split(".")[1])].text.en.lower()
+            last = last_sentence(question)
         if watched and (found := _untimed(question, whole, low, [w.unit for _, w in watched])):
             yield place, f"the words are about `{found}`, and nothing in `{claim}` takes time"
         for pattern, kinds in _WHOLES.items():
             if (found := pattern.search(whole)) and kinds.search(low) and not kinds.search(whole):
                 yield place, f"`{found[0]}` holds more than `{claim}` is about"
+        for pattern, weaker, same in _STRONGER:
+            found = pattern.search(f"{last} {whole}")
+            if found and weaker.search(low) and not same.search(f"{low} {claim}"):
+                yield place, f"the words are about `{found[0]}`, and `{claim}` is not"
         if (found := _QUALITY.search(whole)) and watched and not _TRAINED.search(low):
             yield place, f"the words are about `{found[0]}`, and `{claim}` about no training"
         trick = demo.trick if isinstance(question, Order) else ""  # a step of which much is fp16
@@ -88,10 +93,23 @@ _TIMES = re.compile(
 _RATE = re.compile(r"/s\b|per second|at \w+ of|flop/s")
 _WHOLES = {
     re.compile(
+        r"\bmemory (?:that )?(?:each|a|every|the|one) (?:gpu|rank|card) (?:needs|takes|uses)\b|"
+        r"\bmemory (?:does|will) (?:each|a|every|the|one) (?:gpu|rank|card) (?:need|take|use)\b|"
         r"\b(?:gpu memory|peak memory|memory of (?:a|each|the) gpu|device memory|"
         r"memory (?:on|per) (?:a |each |the )?(?:gpu|rank|stage))\b"
     ): re.compile(r"\b(?:activations?|saved|autograd|weights?|gradients?|states|cache|logits)\b"),
 }
+# What is asked, what was measured instead, and what would make it the same.
+_STRONGER = tuple(
+    (re.compile(one), re.compile(two), re.compile(three))
+    for one, two, three in (
+        (r"\b(?:at any (?:moment|time)|at its (?:most|peak)|peaks?)\b",
+         r"\bidle|\bbetween steps|\bat the end|\bend\b", r"peak|most|largest|\bmax"),
+        (r"\bstandard deviations?\b", r"varianc", r"deviation|sqrt"),
+        (r"\bvariances?\b", r"deviation", r"varianc|\*\* ?2"),
+        (r"\bind(?:ex|ices)\b|\bfrom 0\b", r"\bfrom 1\b", r"- ?1\b|\+ ?1\b"),
+    )
+)  # fmt: skip
 _QUALITY = re.compile(
     r"\b(?:converge\w*|quality|accuracy|(?:worse|better) model|model (?:is|gets|becomes) "
     r"(?:worse|better)|trains? (?:as well|worse|better)|training (?:result|quality)|"

@@ -19,6 +19,7 @@ from quizkit.proof.setting import rows
 from quizkit.proof.tongues import tongues
 from quizkit.proof.units import mixed_units
 from quizkit.proof.untried import untried
+from quizkit.proof.variants import variants
 from quizkit.proof.worded import worded
 from quizkit.proof.worlds import names_of
 
@@ -66,7 +67,7 @@ def thin_proof(question: Question, demos: Mapping[str, Demo] | None = None) -> I
     if isinstance(question, Numeric):
         if not any("answer" in claim.names for claim in proof.claims):
             yield "proof.claims", "no claim names `answer`"
-        yield from untried(question, proof)
+        yield from untried(question, proof, demos.get(proof.demo))
     if isinstance(question, Choice):
         for index, option in enumerate(question.options):
             if option.correct and option.claim is None:
@@ -83,6 +84,7 @@ def thin_proof(question: Question, demos: Mapping[str, Demo] | None = None) -> I
         yield from plainly(question, demo)
         yield from beyond(question, demo)
         yield from neighbours(question, demo)
+        yield from variants(question, demo)
         yield from tongues(question)
     # Code is shown with its bug; whoever is only told of it has to be told.
     if proof.broken and not isinstance(question, Bug | Trace) and "break" not in proof.said:

@@ -5,7 +5,7 @@ So the proof is run again with another value of each condition that the words le
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quizkit.bank.formula import Formula
@@ -80,9 +80,11 @@ def unsaid(question: Question, demos: Mapping[str, Demo]) -> Iterator[Unsaid]:
 def _ranks(question: Question, first: Proof, words: str) -> Iterator[Unsaid]:
     """One or two ranks, or a power of two in every row: what holds there may hold nowhere else."""
     proof = question.proof
-    if proof is None or "ranks" in proof.said or re.search(r"powers? of (two|2)", words):
+    if proof is None or re.search(r"powers? of (two|2)", words):
         return
     run = {setting(question, row).ranks for row in rows(question)}
+    if _ranks_told(proof.said.get("ranks", "").lower(), run):
+        return
     # "One" and "two" are in many texts: of ranks only a quotation is believed.
     if not run & {*_DEGENERATE} and run <= {*numbers_told(words)}:
         return
@@ -94,6 +96,18 @@ def _ranks(question: Question, first: Proof, words: str) -> Iterator[Unsaid]:
                 return
             tried = [replace(first, at=({**first.at[0], name: each},)) for each in _ODD]
         yield Unsaid("ranks", " or ".join(map(str, sorted(run))), _each(question, tried))
+
+
+_WHO = re.compile(
+    r"\b(?:ranks?|gpus?|cards?|process\w*|stages?|nodes?|machines?|devices?|replicas?|workers?|"
+    r"shards?|members?|copies|[tpdce]p)\b"
+)
+
+
+def _ranks_told(said: str, run: Collection[int]) -> bool:
+    """Tell whether a quotation tells of the ranks; a number of something else does not."""
+    numbers = {*numbers_told(said)}
+    return bool(said) and (_WHO.search(said) is not None or not numbers or bool(numbers & {*run}))
 
 
 def _is_price(parameter: Parameter) -> bool:

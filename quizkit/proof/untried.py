@@ -12,7 +12,10 @@ from quizkit.bank.draw import draws, show_value
 from quizkit.bank.formula import Formula
 from quizkit.bank.functions import Number, is_number
 from quizkit.bank.model import Numeric, Proof
+from quizkit.lab.catalogue import Demo
+from quizkit.lab.report import Setting
 from quizkit.proof.neutral import factors, joined, terms
+from quizkit.proof.setting import setting
 from quizkit.proof.worlds import judges, names_of, value_of
 
 Rule = tuple[str, str]
@@ -22,11 +25,14 @@ _DRAWS = 500  # looked at
 _LONGEST = 6  # parts of a sum or product; all their subsets are tried
 
 
-def untried(question: Numeric, proof: Proof) -> Iterator[Rule]:
+def untried(question: Numeric, proof: Proof, demo: Demo | None = None) -> Iterator[Rule]:
     """Yield (place, message) of what no row of `at` shows of a number's parameters."""
     different = len({tuple(sorted(row.items())) for row in proof.at})
     if question.params and different < 3:
         yield "proof.at", f"{different} different rows; a number is proved at three or more"
+    runs = {demo.filled(setting(question, row)) for row in proof.at} if demo else set[Setting]()
+    if len(runs) == 1 and len(proof.at) > 2:
+        yield "proof.at", "every row makes the same run: one run bears out no law"
     numbers = [value for row in proof.at for value in row.values()]
     if question.params and not any(v != int(v) or int(v) & (int(v) - 1) for v in numbers):
         yield "proof.at", "every number is a power of two; wrong laws often agree there"

@@ -156,3 +156,12 @@ def test_another_number_tells_nothing(question: Read, brings: Brings, masked: De
     assert HANGS.format("microbatches: 1") in said
     right = (told + text).replace("of 5", "of 1")
     assert survived(question, brings, masked, right, microbatches=1) == ()
+
+
+@pytest.mark.parametrize(("told", "silent"), [("a row of 4 documents", False), ("on one", True)])
+def test_a_number_of_something_else_tells_of_no_ranks(
+    question: Read, brings: Brings, masked: Demo, told: str, silent: bool
+):
+    text = f'assume: [{{zh: x, en: "{told}"}}]\n' + CHOICE + f"  said: {{ranks: {told}}}\n"
+    said = survived(question, brings, masked, text, ranks=1)
+    assert said == (() if silent else (HANGS.format("ranks: 1"),))
