@@ -151,7 +151,8 @@ def tells(question: Question, parameter: Parameter) -> bool:
     if isinstance(given, Formula | bool) or given in (parameter.default, 0):
         return True
     numbers = {*numbers_in(words)}
-    if is_number(given) and numbers:  # a price may be told in another unit
-        return priced(parameter) or given in numbers
+    if is_number(given) and numbers:
+        # A price may be told in another unit, and a list may tell what it was made by.
+        return priced(parameter) or given in numbers or len(numbers) > 2
     said = f"{parameter.name} {parameter.text} {given}".replace("_", " ")
     return bool(stems(words) & stems(said))
