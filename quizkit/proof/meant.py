@@ -18,7 +18,7 @@ from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import decided, parts_of
 from quizkit.proof.judge import key_names
 from quizkit.proof.neutral import factors
-from quizkit.proof.phrase import amounts, main_clause
+from quizkit.proof.reading.phrase import amounts, main_clause
 from quizkit.proof.said import both
 from quizkit.proof.worlds import Scene, World, names_of, sides, truth_of, value_of
 
@@ -35,7 +35,6 @@ _RANK = {
     "last": re.compile(r"\blast\b"),
     "most": re.compile(r"\b(?:busiest|fullest|heaviest)\b"),
 }
-_OF_THE_MOST = re.compile(r"\b(?:most|busiest|largest|fullest|heaviest|slowest|longest)\b")
 _OF_THE_MOST = re.compile(r"\b(?:most|busiest|largest|fullest|heaviest|slowest|longest)\b")
 _LESS = re.compile(r"\b(?:fewer|less|smaller|shorter|lower|falls?|shrinks?|faster)\b")
 _MORE = re.compile(r"\b(?:more|larger|longer|higher|grows?|rises?|slower)\b")

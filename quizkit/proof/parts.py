@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quizkit.bank.model import Bug, Choice, Essay, Option, Question, RubricPoint
-from quizkit.proof.sayings import known_names, told_whole
+from quizkit.proof.reading.sayings import known_names, told_whole
 
 
 @dataclass(frozen=True, slots=True)

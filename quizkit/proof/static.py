@@ -10,8 +10,8 @@ from quizkit.errors import UsageError
 from quizkit.lab.catalogue import Demo, Parameter
 from quizkit.lab.excerpt import excerpt
 from quizkit.proof.judge import key_names, statements
+from quizkit.proof.reading.told import words_told
 from quizkit.proof.setting import rows, setting
-from quizkit.proof.told import words_told
 
 Rule = tuple[str, str]
 

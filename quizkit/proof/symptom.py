@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from quizkit.bank.model import Bug, Question
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.about import kin
 from quizkit.proof.conjuncts import parts_of
-from quizkit.proof.phrase import stems
+from quizkit.proof.reading.about import kin
+from quizkit.proof.reading.phrase import stems
 from quizkit.proof.worlds import names_of
 
 FEWEST = 2  # other bugs; one may be a near relation

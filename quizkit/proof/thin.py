@@ -9,18 +9,11 @@ from quizkit.bank.functions import Number, is_number
 from quizkit.bank.model import Bug, Choice, Cloze, Numeric, Order, Proof, Question, Trace
 from quizkit.bank.spelt import SPELT
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.beyond import beyond
-from quizkit.proof.fudged import fudged
 from quizkit.proof.judge import key_names, statements
-from quizkit.proof.margin import margins
-from quizkit.proof.neighbours import neighbours
-from quizkit.proof.plainly import plainly
+from quizkit.proof.reading.words import words
 from quizkit.proof.setting import rows
-from quizkit.proof.tongues import tongues
 from quizkit.proof.units import mixed_units
 from quizkit.proof.untried import untried
-from quizkit.proof.variants import variants
-from quizkit.proof.worded import worded
 from quizkit.proof.worlds import names_of
 
 Rule = tuple[str, str]
@@ -78,14 +71,7 @@ def thin_proof(question: Question, demos: Mapping[str, Demo] | None = None) -> I
     yield from _held_down(proof)
     demo = demos.get(proof.demo)
     if demo is not None:
-        yield from fudged(question, demo)
-        yield from worded(question, demo)
-        yield from margins(question, demo)
-        yield from plainly(question, demo)
-        yield from beyond(question, demo)
-        yield from neighbours(question, demo)
-        yield from variants(question, demo)
-        yield from tongues(question)
+        yield from words(question, demo)
     # Code is shown with its bug; whoever is only told of it has to be told.
     if proof.broken and not isinstance(question, Bug | Trace) and "break" not in proof.said:
         yield "proof.break", "quote the words that tell of the bug: `said: {break: ...}`"

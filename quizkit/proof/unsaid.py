@@ -12,10 +12,10 @@ from quizkit.bank.formula import Formula
 from quizkit.bank.functions import Number, Scalar, is_number
 from quizkit.bank.model import Bug, Numeric, Proof, Question, Text
 from quizkit.lab.catalogue import Demo, Parameter
-from quizkit.proof.plainly import asked, tells, told_of
+from quizkit.proof.reading.plainly import asked, tells, told_of
+from quizkit.proof.reading.told import numbers_told, words_told
 from quizkit.proof.said import both
 from quizkit.proof.setting import rows, setting
-from quizkit.proof.told import numbers_told, words_told
 
 _NOT = r"\b(?:no|not|non|nothing|without|never|un)\b[ -]?(?:\w+ ){0,2}"
 # Of a size: where laws that differ agree; any other only scales the run.

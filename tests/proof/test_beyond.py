@@ -7,7 +7,7 @@ import pytest
 from quizkit.bank.model import Text
 from quizkit.lab.catalogue import catalogue
 from quizkit.proof.parts import Parts, parts
-from quizkit.proof.sayings import sayings
+from quizkit.proof.reading.sayings import sayings
 from quizkit.proof.thin import thin_proof
 
 from .conftest import Read

@@ -9,7 +9,7 @@ from quizkit.bank.draw import show_value
 from quizkit.bank.model import Bug, Choice, Essay
 from quizkit.bank.model import Text as Said
 from quizkit.proof.judge import Judged
-from quizkit.proof.sayings import known_names, told_whole
+from quizkit.proof.reading.sayings import known_names, told_whole
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
 from quizkit.ui.screens.parts import RIGHT, WRONG, pairs, short

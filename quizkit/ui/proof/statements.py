@@ -8,7 +8,7 @@ from rich.text import Text
 
 from quizkit.bank.entry import points_of
 from quizkit.bank.model import Choice, Essay
-from quizkit.proof.sayings import known_names, told_whole
+from quizkit.proof.reading.sayings import known_names, told_whole
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
 from quizkit.ui.proof.bearing import Bearing, Mark, bearing, claimable

@@ -11,7 +11,7 @@ from quizkit.bank.model import Option, Question
 from quizkit.bank.spelt import SPELT, numbers_in
 from quizkit.lab.catalogue import Demo, Parameter
 from quizkit.proof.judge import statements
-from quizkit.proof.phrase import main_clause, stems
+from quizkit.proof.reading.phrase import main_clause, stems
 from quizkit.proof.setting import rows, setting
 from quizkit.proof.worlds import names_of
 

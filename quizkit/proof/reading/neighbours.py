@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from quizkit.bank.formula import Formula
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Trace
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.about import GENERIC, kin
-from quizkit.proof.claimed import claimed, last_sentence, used_names
-from quizkit.proof.phrase import stems
-from quizkit.proof.plainly import asked
-from quizkit.proof.told import words_told
+from quizkit.proof.reading.about import GENERIC, kin
+from quizkit.proof.reading.claimed import claimed, last_sentence, used_names
+from quizkit.proof.reading.phrase import stems
+from quizkit.proof.reading.plainly import asked
+from quizkit.proof.reading.told import words_told
 
 Rule = tuple[str, str]
 

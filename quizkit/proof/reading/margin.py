@@ -14,7 +14,7 @@ from quizkit.bank.functions import is_number
 from quizkit.bank.model import Numeric, Option, Question, Text
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.neutral import factors
-from quizkit.proof.phrase import amounts, main_clause
+from quizkit.proof.reading.phrase import amounts, main_clause
 from quizkit.proof.worlds import names_of, sides, value_of
 
 Rule = tuple[str, str]

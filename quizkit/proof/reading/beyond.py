@@ -13,11 +13,11 @@ from quizkit.bank.formula import Formula
 from quizkit.bank.functions import Scalar, is_number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Question, Text
 from quizkit.lab.catalogue import Demo, Parameter
-from quizkit.proof.claimed import last_sentence
 from quizkit.proof.conjuncts import parts_of
-from quizkit.proof.phrase import main_clause, stems
-from quizkit.proof.plainly import asked
-from quizkit.proof.sayings import known_names, sayings, tellings, told_whole
+from quizkit.proof.reading.claimed import last_sentence
+from quizkit.proof.reading.phrase import main_clause, stems
+from quizkit.proof.reading.plainly import asked
+from quizkit.proof.reading.sayings import known_names, sayings, tellings, told_whole
 from quizkit.proof.setting import rows, setting
 from quizkit.proof.worlds import names_of
 

@@ -17,8 +17,8 @@ from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import parts_of
 from quizkit.proof.judge import key_names
 from quizkit.proof.neutral import factors, terms
-from quizkit.proof.plainly import NUMBER
-from quizkit.proof.told import numbers_told, words_told
+from quizkit.proof.reading.plainly import NUMBER
+from quizkit.proof.reading.told import numbers_told, words_told
 from quizkit.proof.worlds import judges, names_of, sides, value_of
 
 Rule = tuple[str, str]

@@ -8,7 +8,7 @@ from quizkit.bank.functions import is_number
 from quizkit.bank.model import Choice
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import parts_of
-from quizkit.proof.phrase import amounts, apart, has, known, main_clause, says, stems
+from quizkit.proof.reading.phrase import amounts, apart, has, known, main_clause, says, stems
 from quizkit.proof.worlds import judges, names_of, sides
 
 Rule = tuple[str, str]

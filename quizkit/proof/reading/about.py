@@ -5,7 +5,7 @@ import re
 from quizkit.bank.formula import Formula
 from quizkit.bank.model import Question
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.phrase import stem, stems
+from quizkit.proof.reading.phrase import stem, stems
 
 # Words for one thing: a text that says one of them is about what a metric calls by another.
 _KIN = (

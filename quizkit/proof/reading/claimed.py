@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from quizkit.bank.entry import points_of
 from quizkit.bank.formula import Formula
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Trace
-from quizkit.proof.phrase import main_clause
+from quizkit.proof.reading.phrase import main_clause
 
 
 def claimed(question: Question) -> Iterator[tuple[str, str, Formula]]:

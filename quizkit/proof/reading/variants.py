@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from quizkit.bank.model import Choice, Numeric, Question, Trace
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.claimed import claimed, used_names
-from quizkit.proof.phrase import apart, stem, stems
-from quizkit.proof.plainly import asked
-from quizkit.proof.told import words_told
+from quizkit.proof.reading.claimed import claimed, used_names
+from quizkit.proof.reading.phrase import apart, stem, stems
+from quizkit.proof.reading.plainly import asked
+from quizkit.proof.reading.told import words_told
 
 Rule = tuple[str, str]
 

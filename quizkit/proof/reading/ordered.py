@@ -8,9 +8,9 @@ from itertools import combinations
 from quizkit.bank.formula import parse
 from quizkit.bank.model import Cloze, Order
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.about import about
 from quizkit.proof.conjuncts import parts_of
-from quizkit.proof.phrase import apart, stems
+from quizkit.proof.reading.about import about
+from quizkit.proof.reading.phrase import apart, stems
 from quizkit.proof.worlds import names_of
 
 Rule = tuple[str, str]

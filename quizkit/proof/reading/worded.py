@@ -12,13 +12,13 @@ from quizkit.bank.entry import points_of
 from quizkit.bank.functions import is_number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Trace
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.about import about, planted_bug
 from quizkit.proof.judge import key_names
-from quizkit.proof.optioned import worded_options
-from quizkit.proof.ordered import ordered
-from quizkit.proof.phrase import amounts, apart, has, known, main_clause, says, stems
-from quizkit.proof.quantities import quantities
-from quizkit.proof.told import words_told
+from quizkit.proof.reading.about import about, planted_bug
+from quizkit.proof.reading.optioned import worded_options
+from quizkit.proof.reading.ordered import ordered
+from quizkit.proof.reading.phrase import amounts, apart, has, known, main_clause, says, stems
+from quizkit.proof.reading.quantities import quantities
+from quizkit.proof.reading.told import words_told
 
 Rule = tuple[str, str]
 

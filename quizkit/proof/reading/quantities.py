@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from quizkit.bank.model import Choice, Cloze, Order, Question
 from quizkit.lab.catalogue import Demo
-from quizkit.proof.claimed import claimed, last_sentence
 from quizkit.proof.conjuncts import parts_of
-from quizkit.proof.phrase import stems
-from quizkit.proof.told import words_told
+from quizkit.proof.reading.claimed import claimed, last_sentence
+from quizkit.proof.reading.phrase import stems
+from quizkit.proof.reading.told import words_told
 
 Rule = tuple[str, str]
 
