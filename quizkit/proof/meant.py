@@ -35,7 +35,9 @@ _RANK = {
     "last": re.compile(r"\blast\b"),
     "most": re.compile(r"\b(?:busiest|fullest|heaviest)\b"),
 }
-_OF_THE_MOST = re.compile(r"\b(?:most|busiest|largest|fullest|heaviest|slowest|longest)\b")
+_OF_THE_MOST = re.compile(
+    r"\b(?:(?<!at )(?<!at the )most|busiest|largest|fullest|heaviest|slowest|longest)\b"
+)
 _LESS = re.compile(r"\b(?:fewer|less|smaller|shorter|lower|falls?|shrinks?|faster)\b")
 _MORE = re.compile(r"\b(?:more|larger|longer|higher|grows?|rises?|slower)\b")
 
@@ -197,6 +199,8 @@ def _whose(question: Question, scenes: Sequence[Scene], demo: Demo) -> Iterator[
                 told = "the busiest is asked, and the least was measured"
             elif where == 0 and said & {"first", "last"} == {"last"}:
                 told = "the last is asked, and the first was measured"
+            elif "first" in said and "last" not in said and at is not None and where != 0:
+                told = "the first is asked, and another was measured"
             elif where in (-1, len(values) - 1) and said & {"first", "last"} == {"first"}:
                 told = "the first is asked, and the last was measured"
             if told:

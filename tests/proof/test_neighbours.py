@@ -121,6 +121,14 @@ def asked(question: Read) -> Callable[[str, str], str]:
          "one end is asked for"),
         ("How many rows does the last rank have?", "vocab-parallel",
          "table_rows[ranks - 1] == answer", ""),
+        ("How many bytes cross the network?", "model-states", "sent_bytes_0[0] == answer",
+         "about one rank"),
+        ("How many bytes of cache does a token take?", "kv-cache", "token_bytes_gqa[0] == answer",
+         "the words tell of no layer"),
+        ("How many bytes of state are there at most in a step?", "model-states",
+         "state_bytes_3[0] == answer", "about `at most`"),
+        ("How many bytes of state are there after a step?", "model-states",
+         "state_bytes_3[0] == answer", ""),
         ("How many times as long does a step take?", "model-states",
          "sent_bytes_3[0] / sent_bytes_0[0] == answer", "nothing in"),
         ("How many times as long does a step take, at 50 GB/s?", "model-states",
@@ -132,7 +140,14 @@ def test_a_number_of_something_next_to_what_is_asked(
 ):
     found = asked(prompt, numeric("x", demo, claim))
     assert message in found
-    for each in ("about one rank", "how many layers", "one end", "nothing in"):
+    for each in (
+        "about one rank",
+        "how many layers",
+        "no layer",
+        "at most",
+        "one end",
+        "nothing in",
+    ):
         assert message or each not in found
 
 

@@ -211,6 +211,14 @@ def test_each_is_asked_and_one_of_those_that_differ_was_measured(question: Read,
     for bytes_, differ in (([7, 5, 3, 1], True), ([7, 7, 7, 7], False)):
         told = found(most, brings, ranks=4, metrics={"saved_bytes_1f1b": bytes_})
         assert ("the largest or least was measured" in told) is differ
+    at_most = replace(most, prompt=Text("x", "How many bytes does each stage hold at most?"))
+    told = found(at_most, brings, ranks=4, metrics={"saved_bytes_1f1b": [7, 5, 3, 1]})
+    assert "the largest or least was measured" in told
+    first = numeric(
+        question, "How many bytes has the first stage?", "answer == saved_bytes_1f1b[1]"
+    )
+    told = found(first, brings, ranks=4, metrics={"saved_bytes_1f1b": [7, 5, 3, 1]})
+    assert "the first is asked, and another was measured" in told
     fullest = replace(most, prompt=Text("x", "Of each stage's bytes, how many are the most?"))
     assert found(fullest, brings, ranks=4, metrics={"saved_bytes_1f1b": [7, 5, 3, 1]}) == ""
     one = replace(asked, prompt=Text("x", "How many bytes does stage 0 hold?"))

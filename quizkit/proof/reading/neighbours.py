@@ -17,6 +17,7 @@ from quizkit.proof.reading.claimed import claimed, last_sentence, used_names
 from quizkit.proof.reading.phrase import stems
 from quizkit.proof.reading.plainly import asked
 from quizkit.proof.reading.told import words_told
+from quizkit.proof.setting import rows, setting
 
 Rule = tuple[str, str]
 
@@ -98,6 +99,8 @@ _OF_ALL = re.compile(
     r"\b(?:the whole (?:job|cluster|run|group)|all (?:of )?(?:the )?(?:ranks|gpus|nodes|machines)|"
     r"(?:each|every|per) (?:node|machine)|(?:is|of) (?:the|a) checkpoint)\b"
 )
+_IN_ALL = re.compile(r"\b(?:in all|altogether|in total|cross(?:es)? the network|overall)\b")
+_OF_A_LAYER = re.compile(r"\b(?:one|a|each|per) layer\b")
 _A_LAYER = re.compile(r"\b(?:one|a|each|per|of the) (?:\w+ )?(?:layer|block)\b")
 
 
@@ -118,7 +121,9 @@ def _parts_of_all(
     single = [name for name in names if not demo.watch[name].shared]
     alone = re.sub(r"\([^)]*\)", " ", text)
     whole = ranks & claim.names or re.search(r"\b(?:sum|max|min)\(", claim.source)
-    if single and not whole and (found := _OF_ALL.search(alone)):
+    more = {setting(question, row).ranks for row in rows(question)} != {1}
+    found = _OF_ALL.search(alone) or (_IN_ALL.search(alone) if more else None)
+    if single and not whole and found:
         yield f"the words are about `{found[0]}`, and `{claim}` about one rank"
     layers = re.findall(
         r"(?:\{(\w+)\}|\b(\d+))[ -](?:\w+[ -])?(?:layers?|blocks?)\b", question.prompt.en
@@ -126,6 +131,8 @@ def _parts_of_all(
     told = {each for pair in layers for each in pair if each}
     numbers = {str(n.value) for n in ast.walk(claim.tree) if isinstance(n, ast.Constant)}
     seen = " ".join(_line(name, demo) for name in names)
+    if _OF_A_LAYER.search(seen) and not re.search(r"\b(?:layer|block)", asked(question)):
+        yield f"the words tell of no layer, and `{claim}` is of one"
     # The time of a layer is a unit like any other.
     one = _A_LAYER.search(seen) and not _A_LAYER.search(text) and "layers' time" not in text
     if one and told - claim.names - numbers:

@@ -103,8 +103,9 @@ _WHOLES = {
 _STRONGER = tuple(
     (re.compile(one), re.compile(two), re.compile(three))
     for one, two, three in (
-        (r"\b(?:at any (?:moment|time)|at its (?:most|peak)|peaks?)\b",
-         r"\bidle|\bbetween steps|\bat the end|\bend\b", r"peak|most|largest|\bmax"),
+        (r"\b(?:at any (?:moment|time)|at its (?:most|peak)|peaks?)\b|"
+         r"\bat (?:the )?most\b(?=.*\b(?:during|in) a step\b)",
+         r"\bidle|\bbetween|\bafter\b|\bend\b", r"peak|at most|most |largest|\bmax"),
         (r"\bstandard deviations?\b", r"varianc", r"deviation|sqrt"),
         (r"\bvariances?\b", r"deviation", r"varianc|\*\* ?2"),
         (r"\bind(?:ex|ices)\b|\bfrom 0\b", r"\bfrom 1\b", r"- ?1\b|\+ ?1\b"),
