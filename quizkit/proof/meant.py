@@ -35,6 +35,7 @@ _RANK = {
     "last": re.compile(r"\blast\b"),
     "most": re.compile(r"\b(?:busiest|fullest|heaviest)\b"),
 }
+_FIRST_RANK = re.compile(r"\bfirst (?:rank|stage|gpu|node)\b|\b(?:rank|stage) 0\b")
 _OF_THE_MOST = re.compile(
     r"\b(?:(?<!at )(?<!at the )most|busiest|largest|fullest|heaviest|slowest|longest)\b"
 )
@@ -199,7 +200,12 @@ def _whose(question: Question, scenes: Sequence[Scene], demo: Demo) -> Iterator[
                 told = "the busiest is asked, and the least was measured"
             elif where == 0 and said & {"first", "last"} == {"last"}:
                 told = "the last is asked, and the first was measured"
-            elif "first" in said and "last" not in said and at is not None and where != 0:
+            elif (
+                at is not None
+                and where != 0
+                and _FIRST_RANK.search(sentence)
+                and "last" not in said
+            ):
                 told = "the first is asked, and another was measured"
             elif where in (-1, len(values) - 1) and said & {"first", "last"} == {"first"}:
                 told = "the first is asked, and the last was measured"
