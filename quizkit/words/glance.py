@@ -24,8 +24,8 @@ WORDS: Words = {
         "en": "{said} of {of} points",
     },
     "points_run": {
-        "zh": "成立 {held} 个，不成立 {out} 个，没法测 {rest} 个",
-        "en": "{held} hold, {out} do not, {rest} it cannot test",
+        "zh": "成立 {held} 个，部分成立 {part} 个，不成立 {out} 个，没法测 {rest} 个",
+        "en": "{held} hold, {part} in part, {out} do not, {rest} it cannot test",
     },
     # What stands before an option or a point where signs are not drawn.
     "holds": {"zh": "成立", "en": "holds"},

@@ -571,7 +571,11 @@ class TestProof:
             shown = drawn(verdict_screen(moment, 120), 120)
             assert part in shown
             assert of_all in shown
-            assert glanced in drawn(Group(*glance(moment, 120)), 120)
+            at_a_glance = drawn(Group(*glance(moment, 120)), 120)
+            assert glanced in at_a_glance
+            assert (
+                say("glance.points_run", moment.lang, held=0, part=1, out=0, rest=0) in at_a_glance
+            )
 
     def test_a_planted_bug_shows_the_check_that_fails(self):
         moment = judged("bug", proof=shelf.proof(shelf.asked("bug")))
