@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from quizkit.bank.model import Bug, Choice, Essay, Numeric, Option, Question, RubricPoint
+from quizkit.bank.model import Bug, Choice, Essay, Numeric, Option, Question, RubricPoint, Text
 from quizkit.bank.reading_time import asking_time, telling_time
 
 
@@ -83,6 +83,11 @@ def statements_of(question: Question) -> Iterator[tuple[str, Option | RubricPoin
         for index, option in enumerate(question.options):
             yield f"options.{index}", option
     yield from points_of(question)
+
+
+def words_of(part: Option | RubricPoint) -> Text:
+    """Return what an option, a point or a reason says."""
+    return part.text if isinstance(part, Option) else part.says
 
 
 def covers_of(question: Question) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import decided, parts_of
 from quizkit.proof.judge import key_names
 from quizkit.proof.neutral import factors
+from quizkit.proof.reading.claimed import last_sentence
 from quizkit.proof.reading.phrase import amounts, main_clause
 from quizkit.proof.said import both
 from quizkit.proof.worlds import Scene, World, names_of, sides, truth_of, value_of
@@ -183,8 +184,7 @@ def monomial(atom: ast.expr, seen: Sequence[World]) -> str | None:
 def _whose(question: Question, scenes: Sequence[Scene], demo: Demo) -> Iterator[Text]:
     """Another rank's number than the one that the question asks for."""
     assert question.proof is not None
-    asked = question.prompt.en.lower()
-    sentence = re.split(r"(?<=[.;])\s", asked.rsplit("?", 1)[0].strip())[-1]
+    sentence = last_sentence(question)
     said = {name for name, pattern in _RANK.items() if pattern.search(sentence)}
     for index, claim in enumerate(question.proof.claims):
         if not claim.names & key_names(question).keys():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quizkit.bank.model import Bug, Choice, Essay, Option, Question, RubricPoint
-from quizkit.proof.reading.sayings import known_names, told_whole
+from quizkit.proof.reading.sayings import told_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,7 @@ def _counted(
     kind: Literal["points", "reasons"], question: Question, each: Sequence[RubricPoint]
 ) -> Parts:
     claimed = _claimed(each)
-    known = known_names(question) if question.proof else ()
-    whole = sum(told_whole(part, known) for part in claimed)
+    whole = sum(told_whole(question, part) for part in claimed)
     return Parts(kind, whole, len(each), len(claimed) - whole)
 
 

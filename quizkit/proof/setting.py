@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from quizkit.bank.formula import Formula, FormulaError
 from quizkit.bank.functions import Number, Scalar, Value
 from quizkit.bank.model import Numeric, Proof, Question
+from quizkit.lab.demo import Demo
 from quizkit.lab.report import Setting
 
 Bindings = Mapping[str, Number]
@@ -23,6 +24,11 @@ def setting(question: Question, bindings: Bindings) -> Setting:
     ranks = _whole(proof.ranks, bindings) if isinstance(proof.ranks, Formula) else proof.ranks
     args = tuple(sorted((name, _argument(arg, bindings)) for name, arg in proof.args.items()))
     return Setting(proof.demo, ranks, args, proof.broken)
+
+
+def runs_of(question: Question, demo: Demo) -> list[Setting]:
+    """Return the run of each row, with every argument named."""
+    return [demo.filled(setting(question, row)) for row in rows(question)]
 
 
 def taken(question: Question) -> frozenset[str]:

@@ -15,7 +15,7 @@ from quizkit.bank.model import Numeric, Question, Text
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Setting
 from quizkit.proof.said import both
-from quizkit.proof.setting import Bindings, rows, setting
+from quizkit.proof.setting import Bindings, runs_of, setting
 
 MOST = 6  # draws run for one question
 _RANKS = 8
@@ -47,7 +47,7 @@ def undrawn(question: Question, demos: Mapping[str, Demo]) -> Iterator[Undrawn]:
     demo = demos.get(proof.demo) if proof else None
     if proof is None or demo is None or not isinstance(question, Numeric) or not proof.at:
         return
-    run = [demo.filled(setting(question, row)) for row in rows(question)]
+    run = runs_of(question, demo)
     shown = {each for wanted in run for each in _relations(wanted)}
     found: list[tuple[Bindings, set[Relation]]] = []
     for drawn in islice(draws(question), MOST_DRAWS):

@@ -15,7 +15,7 @@ from quizkit.bank.model import Numeric, Proof
 from quizkit.lab.catalogue import Demo
 from quizkit.lab.report import Setting
 from quizkit.proof.neutral import factors, joined, terms
-from quizkit.proof.setting import setting
+from quizkit.proof.setting import runs_of
 from quizkit.proof.worlds import judges, names_of, value_of
 
 Rule = tuple[str, str]
@@ -30,7 +30,7 @@ def untried(question: Numeric, proof: Proof, demo: Demo | None = None) -> Iterat
     different = len({tuple(sorted(row.items())) for row in proof.at})
     if question.params and different < 3:
         yield "proof.at", f"{different} different rows; a number is proved at three or more"
-    runs = {demo.filled(setting(question, row)) for row in proof.at} if demo else set[Setting]()
+    runs = {*runs_of(question, demo)} if demo else set[Setting]()
     if len(runs) == 1 and len(proof.at) > 2:
         yield "proof.at", "every row makes the same run: one run bears out no law"
     numbers = [value for row in proof.at for value in row.values()]

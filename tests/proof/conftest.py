@@ -1,18 +1,22 @@
 """Questions and runs for the prover: YAML through the reader, reports as a bench brings them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quizkit.bank.model import Problem, Question
+from quizkit.bank.model import Problem, Question, Text
 from quizkit.bank.reader import read
 from quizkit.lab.catalogue import Demo, catalogue
 from quizkit.lab.report import Report
+from quizkit.proof.thin import thin_proof
 
 Read = Callable[[str], Question]
 Brings = Callable[..., Report]
+Rules = Callable[[str], str]
+Asked = Callable[[str, str], str]
 
 
 @pytest.fixture
@@ -66,3 +70,27 @@ def brings() -> Brings:
         return Report.from_json(data | more)
 
     return made
+
+
+def _found(asked: Question) -> str:
+    return "\n".join(f"{place}: {message}" for place, message in thin_proof(asked, catalogue()))
+
+
+@pytest.fixture
+def said(question: Read) -> Rules:
+    """What is found in a question without running it, its prompt the one of all."""
+
+    def rules(text: str) -> str:
+        return _found(question(text))
+
+    return rules
+
+
+@pytest.fixture
+def asked(question: Read) -> Asked:
+    """The same, where a prompt of its own is asked."""
+
+    def rules(prompt: str, text: str) -> str:
+        return _found(replace(question(text), prompt=Text("甲", prompt)))
+
+    return rules

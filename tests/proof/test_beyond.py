@@ -1,18 +1,12 @@
 """Words that go beyond the runs: further things said, laws of one size, techniques, neighbours."""
 
-from collections.abc import Callable
-
 import pytest
 
 from quizkit.bank.model import Text
-from quizkit.lab.catalogue import catalogue
 from quizkit.proof.parts import Parts, parts
 from quizkit.proof.reading.sayings import sayings
-from quizkit.proof.thin import thin_proof
 
-from .conftest import Read
-
-Rules = Callable[[str], str]
+from .conftest import Read, Rules
 
 RUN = "proof: {demo: pipeline, ranks: 4, args: {microbatches: 8}, claims: [grad_error < 0.1]}\n"
 ROWS = (
@@ -27,15 +21,6 @@ def choice(en: str, claim: str, zh: str = "甲") -> str:
         "kind: choice\noptions:\n"
         f'  - {{text: {{zh: "{zh}", en: "{en}"}}, correct: true, claim: "{claim}"}}\n{other}'
     )
-
-
-@pytest.fixture
-def said(question: Read) -> Rules:
-    def rules(text: str) -> str:
-        found = thin_proof(question(text), catalogue())
-        return "\n".join(f"{place}: {message}" for place, message in found)
-
-    return rules
 
 
 @pytest.mark.parametrize(
@@ -68,6 +53,12 @@ TWICE = {
 def test_an_option_says_no_more_than_its_claim(said: Rules, en: str):
     claim, zh, more = TWICE[en]
     assert ("the option says 2 things and its claim 1" in said(choice(en, claim, zh) + RUN)) is more
+
+
+def test_two_cases_of_a_row_are_two_things(said: Rules):
+    told = choice("Idle with m = 8; none without", "(bubble_1f1b > 0.1) == (m == 8)")
+    assert "things and its claim" not in said(told + ROWS)
+    assert "2 things and its claim 1" in said(told.replace("m == 8", "p == 8") + ROWS)
 
 
 def test_a_point_that_says_more_is_proved_in_part(question: Read):

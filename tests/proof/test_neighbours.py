@@ -1,26 +1,8 @@
 """A metric taken for what lies next to it, and a quantity for another one."""
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import pytest
 
-from quizkit.bank.model import Text
-from quizkit.lab.catalogue import catalogue
-from quizkit.proof.thin import thin_proof
-
-from .conftest import Read
-
-Rules = Callable[[str], str]
-
-
-@pytest.fixture
-def said(question: Read) -> Rules:
-    def rules(text: str) -> str:
-        found = thin_proof(question(text), catalogue())
-        return "\n".join(f"{place}: {message}" for place, message in found)
-
-    return rules
+from .conftest import Asked, Rules
 
 
 def proof(demo: str, claim: str, ranks: int = 2) -> str:
@@ -56,6 +38,8 @@ def choice(en: str, demo: str, claim: str) -> str:
         ("The cache under GQA takes bytes", "kv-cache", "bytes_mha[0] > 8", "GQA, and"),
         ("The cache under MHA takes bytes", "kv-cache", "bytes_mha[0] > 8", ""),
         ("The communication takes as long as under TP", "sequence-parallel",
+         "sent_forward_sp == sent_forward_tp", "nothing in"),
+        ("No, it takes as long as under TP", "sequence-parallel",
          "sent_forward_sp == sent_forward_tp", "nothing in"),
         ("The communication has as many bytes as under TP", "sequence-parallel",
          "sent_forward_sp == sent_forward_tp", ""),
@@ -94,17 +78,6 @@ def test_the_other_way_is_told_apart(said: Rules, told: str, demo: str, claim: s
     assert message or "is the rest" not in found
 
 
-@pytest.fixture
-def asked(question: Read) -> Callable[[str, str], str]:
-    """What is found where a prompt of its own is asked."""
-
-    def rules(prompt: str, text: str) -> str:
-        made = replace(question(text), prompt=Text("甲", prompt))
-        return "\n".join(message for _, message in thin_proof(made, catalogue()))
-
-    return rules
-
-
 @pytest.mark.parametrize(
     ("prompt", "demo", "claim", "message"),
     [
@@ -136,7 +109,7 @@ def asked(question: Read) -> Callable[[str, str], str]:
     ],
 )  # fmt: skip
 def test_a_number_of_something_next_to_what_is_asked(
-    asked: Callable[[str, str], str], prompt: str, demo: str, claim: str, message: str
+    asked: Asked, prompt: str, demo: str, claim: str, message: str
 ):
     found = asked(prompt, numeric("x", demo, claim))
     assert message in found
@@ -171,7 +144,7 @@ def test_a_step_goes_by_its_own_measurement(said: Rules, claim: str, message: st
     assert message or "no word" not in found
 
 
-def test_a_gap_is_asked_about_in_its_own_clause(asked: Callable[[str, str], str]):
+def test_a_gap_is_asked_about_in_its_own_clause(asked: Asked):
     text = (
         "kind: cloze\ntext: Messages are [[m]]; tokens a second are [[t]].\n"
         "gaps:\n  m: {answer: '2', value: 2}\n  t: {answer: '3', value: 3}\n"
@@ -183,13 +156,13 @@ def test_a_gap_is_asked_about_in_its_own_clause(asked: Callable[[str, str], str]
     assert "`empty_most == m` takes time" not in found
 
 
-def test_what_is_asked_of_a_step_is_asked_of_all_options(asked: Callable[[str, str], str]):
+def test_what_is_asked_of_a_step_is_asked_of_all_options(asked: Asked):
     told = choice("Twice, there and back", "moe", "row_trips_forward[0] == 2")
     assert "about a forward" in asked("How often do rows travel in a training step?", told)
     assert "about a forward" not in asked("How often do rows travel in a forward?", told)
 
 
-def test_messages_in_a_gap_are_sent(asked: Callable[[str, str], str]):
+def test_messages_in_a_gap_are_sent(asked: Asked):
     text = (
         "kind: cloze\ntext: A rank sends [[m]] of them.\ngaps:\n  m: {answer: '2', value: 2}\n"
         + proof("pipeline-lengths", "messages_padded[0] == m")

@@ -1,28 +1,8 @@
 """A metric of another variant than the words name; numbers that no run was made for."""
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import pytest
 
-from quizkit.bank.model import Text
-from quizkit.lab.catalogue import catalogue
-from quizkit.proof.thin import thin_proof
-
-from .conftest import Read
-
-Found = Callable[[str, str], str]
-
-
-@pytest.fixture
-def found(question: Read) -> Found:
-    """What is found where a prompt of its own is asked."""
-
-    def rules(prompt: str, text: str) -> str:
-        made = replace(question(text), prompt=Text("甲", prompt))
-        return "\n".join(message for _, message in thin_proof(made, catalogue()))
-
-    return rules
+from .conftest import Asked
 
 
 def choice(en: str, demo: str, claim: str, more: str = "") -> str:
@@ -44,37 +24,37 @@ def numeric(demo: str, claims: str, run: str = "  ranks: 2\n", params: str = "n:
 AMP = choice("States are halved", "amp", "states_bytes_pure == states_bytes_fp32 / 2")
 
 
-def test_a_variant_is_told_of(found: Found):
+def test_a_variant_is_told_of(asked: Asked):
     message = "no word tells of `states_bytes_pure`, which is not `states_bytes`"
-    assert message in found("Of AMP in bf16, what of weights' bytes?", AMP)
-    assert message not in found("Of pure bf16, what of weights' bytes?", AMP)
+    assert message in asked("Of AMP in bf16, what of weights' bytes?", AMP)
+    assert message not in asked("Of pure bf16, what of weights' bytes?", AMP)
     beside = AMP.replace("myth: m", "myth: m, claim: states_bytes == states_bytes_fp32")
-    assert message not in found("Of AMP in bf16, what of weights' bytes?", beside)
+    assert message not in asked("Of AMP in bf16, what of weights' bytes?", beside)
 
 
-def test_a_method_is_not_another(found: Found):
+def test_a_method_is_not_another(asked: Asked):
     after = choice("Weights are equal", "local-sgd", "one_step_sgd < 1e-9")
     message = "`adam` is asked about, and `one_step_sgd` was measured"
-    assert message in found("AdamW, then an average: how far are weights apart?", after)
-    assert message not in found("SGD, then an average: how far are weights apart?", after)
+    assert message in asked("AdamW, then an average: how far are weights apart?", after)
+    assert message not in asked("SGD, then an average: how far are weights apart?", after)
 
 
-def test_the_function_that_is_traced_is_measured(found: Found):
+def test_the_function_that_is_traced_is_measured(asked: Asked):
     trace = (
         "kind: trace\nfunction: first_fit\nanswer: [1, 2]\n"
         "proof:\n  demo: packing\n  ranks: 1\n  claims: [rows_chunked == answer]\n"
     )
     message = "`first_fit` is traced"
-    assert message in found("How many rows?", trace)
-    assert message not in found("How many rows?", trace.replace("rows_chunked", "rows_first_fit"))
+    assert message in asked("How many rows?", trace)
+    assert message not in asked("How many rows?", trace.replace("rows_chunked", "rows_first_fit"))
 
 
-def test_every_row_is_another_run(found: Found):
+def test_every_row_is_another_run(asked: Asked):
     rows = "  ranks: 2\n  at: [{n: 2}, {n: 3}, {n: 5}]\n"
     once = numeric("pipeline", "bubble_1f1b * n == answer", rows)
-    assert "every row makes the same run" in found("What of the bubble?", once)
+    assert "every row makes the same run" in asked("What of the bubble?", once)
     bound = once.replace("  at:", "  args: {microbatches: =n}\n  at:")
-    assert "the same run" not in found("What of the bubble?", bound)
+    assert "the same run" not in asked("What of the bubble?", bound)
 
 
 @pytest.mark.parametrize(
@@ -86,20 +66,20 @@ def test_every_row_is_another_run(found: Found):
         ("How many micro-batches are alive?", False),
     ],
 )
-def test_the_fewest_are_tried_with_fewer(found: Found, prompt: str, never: bool):
+def test_the_fewest_are_tried_with_fewer(asked: Asked, prompt: str, never: bool):
     rows = "  ranks: =n\n  args: {microbatches: 8}\n  at: [{n: 2}, {n: 3}, {n: 4}]\n"
     text = numeric("pipeline", "peak_live_1f1b[0] == answer", rows)
     message = "the fewest microbatches are asked, and every run has as many"
-    assert (message in found(prompt, text)) is never
+    assert (message in asked(prompt, text)) is never
     varied = text.replace("microbatches: 8", "microbatches: =n")
-    assert message not in found(prompt, varied)
+    assert message not in asked(prompt, varied)
 
 
-def test_a_degree_that_is_told_is_the_one_that_is_run(found: Found):
+def test_a_degree_that_is_told_is_the_one_that_is_run(asked: Asked):
     text = numeric("mesh", "size_grads[0] == answer")
-    assert "the words say `2`, and `cp` is `1`" in found("With CP 2, how many ranks?", text)
+    assert "the words say `2`, and `cp` is `1`" in asked("With CP 2, how many ranks?", text)
     set_so = text.replace("  ranks: 2\n", "  ranks: 4\n  args: {cp: 2}\n")
-    assert "`cp` is" not in found("With CP 2, how many ranks?", set_so)
+    assert "`cp` is" not in asked("With CP 2, how many ranks?", set_so)
 
 
 @pytest.mark.parametrize(
@@ -124,26 +104,26 @@ def test_a_degree_that_is_told_is_the_one_that_is_run(found: Found):
     ],
 )  # fmt: skip
 def test_what_is_asked_is_stronger_than_what_was_measured(
-    found: Found, prompt: str, demo: str, claim: str, message: str
+    asked: Asked, prompt: str, demo: str, claim: str, message: str
 ):
-    said = found(prompt, numeric(demo, claim))
+    said = asked(prompt, numeric(demo, claim))
     assert message in said
     for each in ("the words are about", "holds more than", "how many layers"):
         assert message or each not in said
 
 
-def test_a_gap_about_one_pass_goes_by_that_pass(found: Found):
+def test_a_gap_about_one_pass_goes_by_that_pass(asked: Asked):
     text = (
         "kind: cloze\ntext: Forward runs [[fwd]], backward runs [[bwd]].\n"
         "gaps:\n  fwd: {answer: '2', value: 2}\n  bwd: {answer: '2', value: 2}\n"
         "proof:\n  demo: ulysses\n  ranks: 2\n  claims:\n"
         "    - calls_forward[0] == fwd\n    - calls_forward[0] == bwd\n"
     )
-    assert "the words are about backward" in found("How many calls?", text)
+    assert "the words are about backward" in asked("How many calls?", text)
     honest = text.replace("calls_forward[0] == bwd", "calls_backward[0] == bwd")
-    assert "about the other pass" not in found("How many calls?", honest)
+    assert "about the other pass" not in asked("How many calls?", honest)
 
 
-def test_less_than_the_whole_is_not_the_whole_that_is_less(found: Found):
+def test_less_than_the_whole_is_not_the_whole_that_is_less(asked: Asked):
     less = choice("The mean is less than the whole", "sync-batchnorm", "within < whole")
-    assert "the other way round" not in found("Of bytes?", less)
+    assert "the other way round" not in asked("Of bytes?", less)

@@ -14,11 +14,11 @@ from quizkit.bank.functions import Scalar, is_number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Question, Text
 from quizkit.lab.catalogue import Demo, Parameter
 from quizkit.proof.conjuncts import parts_of
-from quizkit.proof.reading.claimed import last_sentence
-from quizkit.proof.reading.phrase import main_clause, stems
-from quizkit.proof.reading.plainly import asked
-from quizkit.proof.reading.sayings import known_names, sayings, tellings, told_whole
-from quizkit.proof.setting import rows, setting
+from quizkit.proof.reading.claimed import claimed, last_sentence
+from quizkit.proof.reading.phrase import stems
+from quizkit.proof.reading.plainly import asked, called
+from quizkit.proof.reading.sayings import sayings, tellings, told_whole
+from quizkit.proof.setting import runs_of
 from quizkit.proof.worlds import names_of
 
 Rule = tuple[str, str]
@@ -41,10 +41,9 @@ def beyond(question: Question, demo: Demo) -> Iterator[Rule]:
 
 def _more_than_told(question: Choice) -> Iterator[Rule]:
     """A right option that says two things, the second mostly why, and claims one."""
-    known = known_names(question)
     for index, option in enumerate(question.options):
         if option.correct and option.claim:
-            said, told = sayings(option.text), tellings(option.claim.tree, known)
+            said, told = sayings(option.text), tellings(question, option.claim)
             if said > told:
                 yield (
                     f"options.{index}.claim",
@@ -54,7 +53,6 @@ def _more_than_told(question: Choice) -> Iterator[Rule]:
 
 def _texts(question: Question) -> Iterator[Said]:
     """Yield what the key says: right options, points that count as proved, or what is asked."""
-    known = known_names(question)
     match question:
         case Choice(options=options):
             for index, option in enumerate(options):
@@ -62,7 +60,7 @@ def _texts(question: Question) -> Iterator[Said]:
                     yield f"options.{index}.claim", option.text, option.claim
         case Essay() | Bug():
             for place, point in points_of(question):
-                if told_whole(point, known):
+                if told_whole(question, point):
                     yield f"{place}.claim", point.says, point.claim
         case _:
             yield "prompt", question.prompt, None
@@ -85,8 +83,7 @@ _WHATEVER_ZH = re.compile("无论|不管|不论|任何|任意|永远|总是|一�
 
 def _at_one_size(question: Question, demo: Demo) -> Iterator[Rule]:
     """A text that speaks of all sizes, and runs of one."""
-    runs = [demo.filled(setting(question, row)) for row in rows(question)]
-    made = [{**dict(run.args), "ranks": run.ranks} for run in runs]
+    made = [{**dict(run.args), "ranks": run.ranks} for run in runs_of(question, demo)]
     varied = {name for name in made[0] if len({each[name] for each in made}) > 1}
     for place, text, claim in _texts(question):
         english = text.en.lower()
@@ -132,14 +129,14 @@ _SAME = re.compile(
 
 def _alike(question: Choice, demo: Demo) -> Iterator[Rule]:
     """A right option that calls things the same, and its claim bounds how far they are apart."""
-    for index, option in enumerate(question.options):
-        found = _SAME.search(main_clause(option.text.en))
-        if found is None or option.claim is None or not option.correct:
+    for place, text, claim in claimed(question):
+        found = _SAME.search(text)
+        if found is None:
             continue
-        for part in parts_of(option.claim.tree):
+        for part in parts_of(claim.tree):
             if _is_loose(part, demo):
                 message = f"`{found[0]}` is said, and `{ast.unparse(part)}` lets them differ"
-                yield f"options.{index}.claim", message
+                yield place, message
 
 
 def _is_loose(part: ast.expr, demo: Demo) -> bool:
@@ -167,19 +164,19 @@ _LAW = re.compile(
 
 def _laws(question: Choice) -> Iterator[Rule]:
     """A law in the words, `1/N`, and a claim that one thing is just less than another."""
-    for index, option in enumerate(question.options):
-        found = _LAW.search(main_clause(option.text.en))
-        if found is None or option.claim is None or not option.correct:
+    for place, text, claim in claimed(question):
+        found = _LAW.search(text)
+        if found is None:
             continue
-        nodes = [*ast.walk(option.claim.tree)]
+        nodes = [*ast.walk(claim.tree)]
         exact = {"isclose", "all_equal"}
         if not any(
             (isinstance(each, ast.Name) and each.id in exact)
             or (isinstance(each, ast.Compare) and isinstance(each.ops[0], ast.Eq))
             for each in nodes
         ):
-            message = f"`{found[0]}` is said, and `{option.claim}` knows only more and less"
-            yield f"options.{index}.claim", message
+            message = f"`{found[0]}` is said, and `{claim}` knows only more and less"
+            yield place, message
 
 
 _NONE = re.compile(r"\b(?:no|nothing|none|never|nobody)\b")
@@ -187,11 +184,11 @@ _NONE = re.compile(r"\b(?:no|nothing|none|never|nobody)\b")
 
 def _nothing(question: Choice) -> Iterator[Rule]:
     """Nothing in the words, and less than something else in the claim."""
-    for index, option in enumerate(question.options):
-        found = _NONE.search(main_clause(option.text.en))
-        if found is None or option.claim is None or not option.correct:
+    for place, text, claim in claimed(question):
+        found = _NONE.search(text)
+        if found is None:
             continue
-        nodes = [*ast.walk(option.claim.tree)]
+        nodes = [*ast.walk(claim.tree)]
         compared = [each for each in nodes if isinstance(each, ast.Compare)]
         if (
             compared
@@ -201,8 +198,8 @@ def _nothing(question: Choice) -> Iterator[Rule]:
                 for each in compared
             )
         ):
-            message = f"`{found[0]}` is said, and `{option.claim}` knows only less"
-            yield f"options.{index}.claim", message
+            message = f"`{found[0]}` is said, and `{claim}` knows only less"
+            yield place, message
 
 
 # What a step may be made with, and the stems by which a demo knows of it.
@@ -252,11 +249,11 @@ def _set_otherwise(question: Question, demo: Demo) -> Iterator[Rule]:
     """A value that the words name, and the run has another one."""
     proof = question.proof
     assert proof is not None
-    words = asked(question)
+    words, runs = asked(question), [dict(run.args) for run in runs_of(question, demo)]
     for name, parameter in demo.parameters.items():
         if name in proof.said or name in proof.regardless:
             continue
-        values = {dict(demo.filled(setting(question, row)).args)[name] for row in rows(question)}
+        values = {run[name] for run in runs}
         named = {*_values_named(words, parameter), *_degrees(words, parameter)}
         # A run of `each` makes them all, and one without `nothing` has them all.
         if named and not {"each", "nothing", *named} & {str(each) for each in values}:
@@ -268,8 +265,6 @@ _FEWEST = re.compile(
     r"(?:at least|from) .*how many|how many .*(?:at least|on does|(?:is|are) enough)|fewest|"
     r"smallest number"
 )
-
-
 _FROM_HOW_MANY = re.compile(r"\bhow many (?:on|at least|are|is|do|does)\b")
 
 
@@ -278,13 +273,12 @@ def _never_varied(question: Numeric, demo: Demo) -> Iterator[Rule]:
     asked_last = last_sentence(question)
     if not _FEWEST.search(asked_last):
         return
-    runs = [dict(demo.filled(setting(question, row)).args) for row in rows(question)]
+    runs = [dict(run.args) for run in runs_of(question, demo)]
     for name, parameter in demo.parameters.items():
-        called = name.removesuffix("s").replace("microbatche", "micro-batch").replace("_", "[ -]")
         counts = parameter.kind == "int" and name.endswith("s")
         of = asked_last if not _FROM_HOW_MANY.search(asked_last) else asked(question)
-        wanted = counts and re.search(rf"how many (?:\w+ )?{called}", asked_last)
-        wanted = wanted or (of != asked_last and re.search(called, of))
+        wanted = counts and re.search(rf"how many (?:\w+ )?{called(name)}", asked_last)
+        wanted = wanted or (of != asked_last and re.search(called(name), of))
         if wanted and len({run[name] for run in runs}) == 1:
             yield "proof.at", f"the fewest {name} are asked, and every run has as many"
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from quizkit.bank.entry import points_of
+from quizkit.bank.entry import points_of, statements_of, words_of
 from quizkit.bank.formula import Formula
-from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Trace
+from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Text, Trace
 from quizkit.proof.reading.phrase import main_clause
 
 
@@ -52,3 +52,8 @@ def used_names(question: Question) -> frozenset[str]:
     if isinstance(question, Choice):
         claims += [option.claim for option in question.options if option.claim]
     return frozenset[str]().union(*(claim.names for claim in claims))
+
+
+def texts_of(question: Question) -> dict[str, Text]:
+    """Return what each option, point or reason says, by the place of its claim."""
+    return {f"{place}.claim": words_of(part) for place, part in statements_of(question)}

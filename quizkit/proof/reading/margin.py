@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from quizkit.bank.entry import statements_of
+from quizkit.bank.entry import statements_of, words_of
 from quizkit.bank.formula import Formula
 from quizkit.bank.functions import is_number
 from quizkit.bank.model import Numeric, Option, Question, Text
@@ -25,7 +25,7 @@ def margins(question: Question, demo: Demo) -> Iterator[Rule]:
     for place, part in statements_of(question):
         if part.claim is None:
             continue
-        text = part.text if isinstance(part, Option) else part.says
+        text = words_of(part)
         yield from _ranks(f"{place}.claim", text, part.claim, demo)
         if not isinstance(part, Option) or part.correct:
             yield from _far(f"{place}.claim", text, part.claim)

@@ -1,4 +1,4 @@
-"""Find a metric taken for its neighbour: another layer's, direction's, collective's or variant's.
+"""Find a metric taken for its neighbour: another layer's, direction's or collective's.
 
 A Watch line says what its metric is of. Where the words name one of a few such things and the line
 another, or where the line of a neighbour has the words and the claimed one's has none of them, the
@@ -7,7 +7,7 @@ claim is about something else.
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from quizkit.bank.formula import Formula
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Question, Trace
@@ -17,7 +17,7 @@ from quizkit.proof.reading.claimed import claimed, last_sentence, used_names
 from quizkit.proof.reading.phrase import stems
 from quizkit.proof.reading.plainly import asked
 from quizkit.proof.reading.told import words_told
-from quizkit.proof.setting import rows, setting
+from quizkit.proof.setting import runs_of
 
 Rule = tuple[str, str]
 
@@ -108,31 +108,48 @@ def _parts_of_all(
     question: Numeric | Trace, text: str, claim: Formula, demo: Demo
 ) -> Iterator[str]:
     """Say what a metric is only a part of: the other way, the other ranks, the other layers."""
-    proof = question.proof
-    assert proof is not None
     names = sorted(claim.names & demo.watch.keys())
+    yield from _one_way(question, names, demo)
+    yield from _one_rank(
+        question, text, claim, [n for n in names if not demo.watch[n].shared], demo
+    )
+    yield from _one_layer(question, text, claim, " ".join(_line(name, demo) for name in names))
+
+
+def _one_way(question: Numeric | Trace, names: Sequence[str], demo: Demo) -> Iterator[str]:
+    """What went up was measured, and no word says up."""
     words = words_told(question)
     for name in names:
         for way in _OTHER_WAY.keys() & {*name.split("_")}:
             other = "_".join(_OTHER_WAY[way] if p == way else p for p in name.split("_"))
             if other in demo.watch.keys() - {*names} and not re.search(_WAYS[way], words):
                 yield f"the words nowhere say `{way}`, and `{other}` is the rest of `{name}`"
+
+
+def _one_rank(
+    question: Numeric | Trace, text: str, claim: Formula, single: Sequence[str], demo: Demo
+) -> Iterator[str]:
+    """One rank's was measured, and all ranks' is asked."""
+    proof = question.proof
+    assert proof is not None
     ranks = {"ranks", *(proof.ranks.names if isinstance(proof.ranks, Formula) else ())}
-    single = [name for name in names if not demo.watch[name].shared]
     alone = re.sub(r"\([^)]*\)", " ", text)
     whole = ranks & claim.names or re.search(r"\b(?:sum|max|min)\(", claim.source)
-    more = {setting(question, row).ranks for row in rows(question)} != {1}
+    more = {run.ranks for run in runs_of(question, demo)} != {1}
     found = _OF_ALL.search(alone) or (_IN_ALL.search(alone) if more else None)
     if single and not whole and found:
         yield f"the words are about `{found[0]}`, and `{claim}` about one rank"
+
+
+def _one_layer(question: Numeric | Trace, text: str, claim: Formula, seen: str) -> Iterator[str]:
+    """One layer's was measured; the words tell of none, or of how many there are."""
+    if _OF_A_LAYER.search(seen) and not re.search(r"\b(?:layer|block)", asked(question)):
+        yield f"the words tell of no layer, and `{claim}` is of one"
     layers = re.findall(
         r"(?:\{(\w+)\}|\b(\d+))[ -](?:\w+[ -])?(?:layers?|blocks?)\b", question.prompt.en
     )
     told = {each for pair in layers for each in pair if each}
     numbers = {str(n.value) for n in ast.walk(claim.tree) if isinstance(n, ast.Constant)}
-    seen = " ".join(_line(name, demo) for name in names)
-    if _OF_A_LAYER.search(seen) and not re.search(r"\b(?:layer|block)", asked(question)):
-        yield f"the words tell of no layer, and `{claim}` is of one"
     # The time of a layer is a unit like any other.
     one = _A_LAYER.search(seen) and not _A_LAYER.search(text) and "layers' time" not in text
     if one and told - claim.names - numbers:
@@ -170,8 +187,6 @@ def _nearer(name: str, text: str, question: Question, demo: Demo) -> str:
     Neighbours are counted in one unit, and have the first or the last part of their names in
     common.
     """
-    proof = question.proof
-    assert proof is not None
     used = used_names(question)
     words = stems(_BESIDE.sub(" ", text))
     mine = stems(_line(name, demo))

@@ -4,15 +4,15 @@ import ast
 import re
 from collections.abc import Iterator
 
-from quizkit.bank.entry import statements_of
 from quizkit.bank.formula import Formula
 from quizkit.bank.functions import is_number
-from quizkit.bank.model import Option, Question
+from quizkit.bank.model import Question
 from quizkit.bank.spelt import SPELT, numbers_in
 from quizkit.lab.catalogue import Demo, Parameter
 from quizkit.proof.judge import statements
+from quizkit.proof.reading.claimed import texts_of
 from quizkit.proof.reading.phrase import main_clause, stems
-from quizkit.proof.setting import rows, setting
+from quizkit.proof.setting import runs_of
 from quizkit.proof.worlds import names_of
 
 Rule = tuple[str, str]
@@ -31,7 +31,7 @@ _MANY = r"\b(?:accumulat\w+|several|many|multiple)\b"
 
 def _sizes(question: Question, demo: Demo) -> Iterator[Rule]:
     """A number before an option's name in what is asked, or several, where the run has one."""
-    run = [demo.filled(setting(question, row)) for row in rows(question)]
+    run = runs_of(question, demo)
     words = asked(question)
     for name, parameter in demo.parameters.items():
         counts = parameter.kind == "int" and name.endswith("s")
@@ -43,7 +43,7 @@ def _sizes(question: Question, demo: Demo) -> Iterator[Rule]:
             yield "proof.args", f"the words say {shown} {name}, and the run has 1"
         elif name == "microbatches" and re.search(r"\baccumulat", words):
             yield "proof.args", "the words tell of accumulation, and the run has 1 micro-batch"
-        elif re.search(rf"{_MANY} (?:\w+ )?{_called(name)}", words):
+        elif re.search(rf"{_MANY} (?:\w+ )?{_several(name)}", words):
             yield "proof.args", f"the words tell of several {name}, and the run has 1"
 
 
@@ -54,14 +54,19 @@ def asked(question: Question) -> str:
 
 def told_of(words: str, name: str) -> set[int]:
     """Return the whole numbers that a text says before the name of an option."""
-    told = re.findall(rf"{NUMBER}[ -](?:\w+ )?{_called(name)}", words)
+    told = re.findall(rf"{NUMBER}[ -](?:\w+ )?{_several(name)}", words)
     return {SPELT[each] if each in SPELT else int(each) for each in told}
 
 
-def _called(name: str) -> str:
-    """What an option is called in a text: `micro-batches` of `microbatches`."""
+def called(name: str) -> str:
+    """Return a pattern of how what an option counts begins in a text: `micro-batch`."""
     word = re.escape(name.removesuffix("es").removesuffix("s")).replace("_", "[ _-]")
-    return re.sub(r"^micro", "micro-?", word) + r"(?:e?s)\b"
+    return re.sub(r"^micro", "micro-?", word)
+
+
+def _several(name: str) -> str:
+    """What an option is called in a text: `micro-batches` of `microbatches`."""
+    return rf"{called(name)}(?:e?s)\b"
 
 
 _EVERY = re.compile(
@@ -76,10 +81,7 @@ _UNITS = {"difference", "yes/no"}  # of which the largest tells whether there is
 
 def _every(question: Question, demo: Demo) -> Iterator[Rule]:
     """Every rank is said, and the least or the most of all was held to a number."""
-    texts = {
-        f"{place}.claim": part.text if isinstance(part, Option) else part.says
-        for place, part in statements_of(question)
-    }
+    texts = texts_of(question)
     for place, role, claim, _ in statements(question):
         text = texts.get(place)
         if role not in ("right", "point") or text is None:

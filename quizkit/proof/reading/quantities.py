@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from quizkit.bank.model import Choice, Cloze, Order, Question
 from quizkit.lab.catalogue import Demo
 from quizkit.proof.conjuncts import parts_of
-from quizkit.proof.reading.claimed import claimed, last_sentence
+from quizkit.proof.reading.claimed import claimed, last_sentence, texts_of
 from quizkit.proof.reading.phrase import stems
 from quizkit.proof.reading.told import words_told
 
@@ -42,6 +42,7 @@ def _quantities(question: Question, demo: Demo) -> Iterator[Rule]:
     """FLOPs in the words and bytes in the claim, or the other way round."""
     proof = question.proof
     assert proof is not None
+    texts = texts_of(question)
     for place, text, claim in claimed(question):
         if "outcome" in claim.names:
             continue
@@ -62,7 +63,7 @@ def _quantities(question: Question, demo: Demo) -> Iterator[Rule]:
             yield place, f"the words are about `{words[0]}`, and `{claim}` is not"
         whole, last = text, ""
         if isinstance(question, Choice):  # also behind a "No,"
-            whole = question.options[int(place.split(".")[1])].text.en.lower()
+            whole = texts[place].en.lower()
             last = last_sentence(question)
         if watched and (found := _untimed(question, whole, low, [w.unit for _, w in watched])):
             yield place, f"the words are about `{found}`, and nothing in `{claim}` takes time"

@@ -8,6 +8,8 @@ import ast
 import re
 from collections.abc import Collection
 
+from quizkit.bank.entry import words_of
+from quizkit.bank.formula import Formula
 from quizkit.bank.model import Option, Question, RubricPoint, Text
 from quizkit.proof.conjuncts import parts_of
 from quizkit.proof.worlds import judges, names_of
@@ -42,38 +44,36 @@ def _split(said: str, lang: str) -> list[str]:
     return [each for each in _JOINED[lang].split(plain) if re.search(r"\w", each)]
 
 
-def told_whole(part: Option | RubricPoint, known: Collection[str]) -> bool:
+def told_whole(question: Question, part: Option | RubricPoint) -> bool:
     """Tell whether a claim has a part for each thing that its option, point or reason says."""
-    said = part.text if isinstance(part, Option) else part.says
-    return part.claim is not None and sayings(said) <= tellings(part.claim.tree, known)
+    return part.claim is not None and sayings(words_of(part)) <= tellings(question, part.claim)
 
 
-def known_names(question: Question) -> Collection[str]:
-    """Return the names of what the runs of a proof are made with."""
-    proof = question.proof
-    assert proof is not None
-    return {"ranks", *proof.args, *(name for row in proof.at for name in row)}
-
-
-def tellings(claim: ast.expr, known: Collection[str]) -> int:
+def tellings(question: Question, claim: Formula) -> int:
     """Return how many things a claim tells of: its parts, and each case of one that knows cases.
 
-    `known` are the names of what a run is made with. `(slower) == (v == 2)` tells of v = 2 and of
-    any other v.
+    `(slower) == (v == 2)` tells of v = 2 and of any other v that a run is made with.
     """
+    proof = question.proof
+    at = {name for row in proof.at for name in row} if proof else set[str]()
+    known = {"ranks", *at, *(proof.args if proof else ())}
+    return _tellings(claim.tree, known)
+
+
+def _tellings(claim: ast.expr, known: Collection[str]) -> int:
     return sum(_cases(part, known) for part in parts_of(claim))
 
 
 def _cases(part: ast.expr, known: Collection[str]) -> int:
     match part:
         case ast.IfExp(_, yes, no):
-            return tellings(yes, known) + tellings(no, known)
+            return _tellings(yes, known) + _tellings(no, known)
         case ast.Compare(left, [ast.Eq()], [right]) if judges(left) and judges(right):
             return 2 if any(names_of(side) <= {*known} for side in (left, right)) else 1
         case ast.Compare(_, [ast.Eq()], [ast.IfExp()]):
             return 2
         case ast.BoolOp(ast.Or(), parts):
             told = [each for each in parts if not names_of(each) <= {*known}]
-            return max(tellings(each, known) for each in told) if told else 1
+            return max(_tellings(each, known) for each in told) if told else 1
         case _:
             return 1

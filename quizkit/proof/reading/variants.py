@@ -22,7 +22,7 @@ _METHODS = {
     "hybrid", "powersgd", "paged", "async", "sync", "gather", "scatter", "sparse", "dense", "flat",
 }  # fmt: skip
 _TYPES = stems("bf16 fp16 fp32 fp64")  # may be said of anything
-_WHOLE_UNITS = {"rank", "ranks", "count", "yes/no"}
+_OF_WHOM = {"rank", "ranks", "count", "yes/no"}
 
 
 def variants(question: Question, demo: Demo) -> Iterator[Rule]:
@@ -30,7 +30,7 @@ def variants(question: Question, demo: Demo) -> Iterator[Rule]:
     if not isinstance(question, Choice | Numeric | Trace):
         return
     used = used_names(question)
-    words, told_first = words_told(question), asked(question)
+    words, told_first = stems(words_told(question)), asked(question)
     for place, text, claim in claimed(question):
         about = f"{told_first} {text}"
         for name in sorted(claim.names & demo.watch.keys()):
@@ -38,7 +38,7 @@ def variants(question: Question, demo: Demo) -> Iterator[Rule]:
                 if demo.watch[other].unit != demo.watch[name].unit:
                     continue
                 told = _told_apart(name, other, demo)
-                if told and not told & stems(words) and demo.watch[name].unit not in _WHOLE_UNITS:
+                if told and not told & words and demo.watch[name].unit not in _OF_WHOM:
                     yield place, f"no word tells of `{name}`, which is not `{other}`"
                 pair = apart(name, other)
                 said = pair and pair[1] in _METHODS and _says(about, pair[1])

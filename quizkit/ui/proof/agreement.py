@@ -11,7 +11,7 @@ from quizkit.bank.draw import show_number, show_value
 from quizkit.bank.entry import points_of
 from quizkit.bank.functions import Number, is_number
 from quizkit.bank.model import Bug, Choice, Cloze, Essay, Numeric, Order, Trace
-from quizkit.proof.reading.sayings import known_names, told_whole
+from quizkit.proof.reading.sayings import told_whole
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
 from quizkit.ui.proof.bearing import Mark, bearing, claimable, setting
@@ -128,8 +128,7 @@ def _points(moment: Moment, proof: ProofView) -> Said:
     lang, places = moment.lang, claimable(moment)
     marks = [bearing(moment.question, proof, place, lang).mark for place in places]
     ticked = len(Draft(moment.given).ticks("points"))
-    known = known_names(moment.question)
-    told = [told_whole(point, known) for _, point in points_of(moment.question)]
+    told = [told_whole(moment.question, point) for _, point in points_of(moment.question)]
     held = [whole for mark, whole in zip(marks, told, strict=True) if mark == "holds"]
     counts = {"held": sum(held), "part": len(held) - sum(held), "out": marks.count("refuted")}
     run = say("glance.points_run", lang, rest=marks.count("open"), **counts)

@@ -9,7 +9,7 @@ from quizkit.bank.draw import show_value
 from quizkit.bank.model import Bug, Choice, Essay
 from quizkit.bank.model import Text as Said
 from quizkit.proof.judge import Judged
-from quizkit.proof.reading.sayings import known_names, told_whole
+from quizkit.proof.reading.sayings import told_whole
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
 from quizkit.ui.screens.parts import RIGHT, WRONG, pairs, short
@@ -45,7 +45,6 @@ def _statements(moment: Moment) -> Iterator[tuple[str, Said, bool, bool]]:
     its claim has all that it says.
     """
     question, given = moment.question, Draft(moment.given)
-    known = known_names(question)
     match question:
         case Choice():
             for index in sorted(given.picked, key=moment.asked.order.index):
@@ -56,7 +55,7 @@ def _statements(moment: Moment) -> Iterator[tuple[str, Said, bool, bool]]:
                     f"reasons.{index}.claim",
                     point.says,
                     index in given.ticks("reasons"),
-                    told_whole(point, known),
+                    told_whole(question, point),
                 )
         case Essay(rubric=points) if moment.given is not None:
             for index, point in enumerate(points):
@@ -64,7 +63,7 @@ def _statements(moment: Moment) -> Iterator[tuple[str, Said, bool, bool]]:
                     f"rubric.{index}.claim",
                     point.says,
                     index in given.ticks("points"),
-                    told_whole(point, known),
+                    told_whole(question, point),
                 )
         case _:
             pass

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from quizkit.bank.entry import points_of
 from quizkit.bank.model import Choice, Essay
-from quizkit.proof.reading.sayings import known_names, told_whole
+from quizkit.proof.reading.sayings import told_whole
 from quizkit.proof.view import ProofView
 from quizkit.tutor.desk import Moment
 from quizkit.ui.proof.bearing import Bearing, Mark, bearing, claimable
@@ -60,14 +60,13 @@ def points(moment: Moment, proof: ProofView) -> list[Statement]:
     essay = isinstance(question, Essay)
     ticked = given.ticks("points" if essay else "reasons")
     was_asked = moment.given is not None and (essay or found_line(moment, given))
-    known = known_names(question)
     found: list[Statement] = []
     for at, (place, point) in enumerate(points_of(question)):
         told = bearing(question, proof, f"{place}.claim", lang)
         note = say("glance.said" if at in ticked else "glance.left_out", lang)
         if told.mark != "open":
             text = moment.asked.fill(point.says, lang)
-            part = not told_whole(point, known)
+            part = not told_whole(question, point)
             found.append(Statement(at + 1, text, told, note if was_asked else "", part))
     return found
 

@@ -6,8 +6,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from quizkit.bank.draw import FIRST
-from quizkit.bank.entry import statements_of
-from quizkit.bank.model import Numeric, Option, Question
+from quizkit.bank.entry import statements_of, words_of
+from quizkit.bank.model import Numeric, Question
 from quizkit.proof.view import ProofView
 from quizkit.tutor.asked import ask
 from quizkit.ui.pictures.chart import charts
@@ -72,7 +72,7 @@ def _statements(question: Question, lang: Lang) -> Iterator[tuple[str, str]]:
     """Yield what a run may decide, by its place: options in file order, points, reasons."""
     asked = ask(question, FIRST)
     for place, each in statements_of(question):
-        yield place, asked.fill(each.text if isinstance(each, Option) else each.says, lang)
+        yield place, asked.fill(words_of(each), lang)
 
 
 def drawn(proof: ProofView, width: int, lang: Lang) -> list[str]:
